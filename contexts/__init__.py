@@ -1,0 +1,1 @@
+"""Tokens as single vectors shared by several orthonormal bases; and how many quasi-orthogonal directions fit."""

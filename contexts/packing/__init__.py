@@ -1,0 +1,1 @@
+"""Quasi-orthogonal packings: bounds, constructions, optimisation, measurement."""

@@ -1,0 +1,1 @@
+"""Parametrized quantum circuits: describe, simulate, analyse, compile, export."""
