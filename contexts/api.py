@@ -185,6 +185,135 @@ def _observables(
     return labels, obs.context_observables(h, eigenvalues), bases
 
 
+def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float] | None = None) -> dict[str, Any]:
+    """α, θ and α* with their certificates, and a verdict that says which definition it used.
+
+    ``weights`` is None (1 each), ``"multiplicity"`` (contexts an atom lies in) or a number for each atom. θ is given by
+    a feasible primal value ``theta`` and a dual one ``theta_dual``: the true θ lies between them, up to rounding.
+    """
+    from contexts import bounds as b
+
+    h = get(source)
+    alpha = b.independence_number(h, weights)
+    star = b.fractional_packing(h, weights)
+    result: dict[str, Any] = {
+        "weights": weights if isinstance(weights, str) else "user" if weights else "unit",
+        "alpha": alpha.value,
+        "theta": None,
+        "theta_dual": None,
+        "alpha_star": star.value,
+        "alpha_star_dual": star.dual,
+        "contexts": len(h.contexts),
+        "certificate": {
+            "independent_set": alpha.independent_set,
+            "alpha_upper": alpha.upper,
+            "fractional_packing": star.assignment,
+            "clique_cover": [[clique, y] for clique, y in star.cover],
+        },
+    }
+    theta = None
+    try:
+        theta = b.lovasz(h, weights)
+    except b.TooLarge as error:
+        result["theta_reason"] = str(error)
+    if theta is not None:
+        result |= {"theta": theta.value, "theta_dual": theta.dual}
+        result["certificate"]["theta"] = {
+            "atoms": theta.atoms,
+            "primal_matrix": theta.primal_matrix.tolist(),
+            "dual_matrix": theta.dual_matrix.tolist(),
+            "meaning": "primal: X ⪰ 0, tr X = 1, 0 on exclusive pairs; dual: √(wᵢwⱼ) off the "
+            "exclusive pairs, θ ≤ largest eigenvalue",
+        }
+    result["verdict"] = _verdict(h, result["weights"], alpha, theta)
+    return result
+
+
+def _verdict(h: Hypergraph, label: str, alpha: Any, theta: Any) -> dict[str, Any]:
+    """Three statements that differ, each with the definition it rests on; None where it was not decided."""
+    gap = (
+        None
+        if theta is None
+        else True
+        if theta.value > alpha.upper + 1e-6
+        else False
+        if theta.dual < alpha.value + 1e-4
+        else None
+    )
+    verdict = {
+        "no_two_valued_state": {
+            "definition": "Kochen–Specker: no assignment of one true atom to every context, at most "
+            "one to every exclusive pair",
+            "answer": satisfiability.find_state(h) is None,
+        },
+        "theta_exceeds_alpha": {
+            "definition": f"Cabello–Severini–Winter: θ > α with {label} weights, so some state and "
+            "vectors beat every mixture"
+            " of classical assignments of this sum (it says nothing of other weights)",
+            "answer": gap,
+        },
+    }
+    if (
+        h.dimension
+        and h.contexts
+        and all(len(c) == h.dimension for c in h.contexts)
+        and label == "multiplicity"
+        and theta
+    ):
+        verdict["no_representation"] = {
+            "definition": f"θ_w < number of contexts ({len(h.contexts)}): no vectors make every "
+            "context an orthonormal basis",
+            "answer": bool(theta.dual < len(h.contexts) - 1e-6),
+        }
+    return verdict
+
+
+def fraction(source: str | Path) -> dict[str, Any]:
+    """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if
+    cyclic."""
+    from contexts import contextuality as c
+
+    table = c.read_table(Path(source).read_text(encoding="utf-8"))
+    contextual, signalling = c.contextual_fraction(table), c.signalling_fraction(table)
+    result: dict[str, Any] = {
+        "contextual_fraction": contextual,
+        "signalling_fraction": signalling,
+        "contexts": len(table.contexts),
+        "definition": "1 − largest weight of a mixture of global assignments below the table"
+        + (" (the table signals: part of the fraction is due to that alone)" if signalling > 1e-6 else ""),
+        "by_default": None,
+    }
+    try:
+        cbd = c.by_default(table)
+    except ValueError as error:
+        result["by_default_reason"] = str(error)
+    else:
+        keys = ("rank", "s_odd", "inconsistency", "excess", "contextual")
+        result["by_default"] = {key: getattr(cbd, key) for key in keys}
+    return result
+
+
+def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> dict[str, Any]:
+    """Write the Greechie diagram to ``file``; ``state`` is 'any' or the names of a two-valued state's true atoms."""
+    from contexts import drawing
+
+    h = get(source)
+    mask = None
+    if state == "any":
+        mask = satisfiability.find_state(h)
+        if mask is None:
+            raise ValueError("there is no two-valued state to draw")
+    elif state:
+        chosen = [name.strip() for name in state.split(",")]
+        if unknown := [v for v in chosen if v not in h.index]:
+            raise ValueError(f"the state names {unknown[0]!r}, which is not an atom")
+        if not valuations.is_state(h, chosen):
+            raise ValueError(f"({', '.join(chosen)}) are not the true atoms of a two-valued state")
+        mask = sum(1 << h.index[v] for v in set(chosen))
+    drawing.save(drawing.greechie(h, mask), file)
+    return {"file": str(file), "true": list(valuations.true_atoms(h, mask)) if mask is not None else []}
+
+
 def _is_hermitian(matrix: Any) -> bool:
     from contexts.observables import hermitian
 

@@ -41,3 +41,6 @@ def main() -> None:
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
     sys.exit(code)
+
+
+from experiments.cli import contexts  # noqa: E402, F401
