@@ -268,6 +268,41 @@ def _verdict(h: Hypergraph, label: str, alpha: Any, theta: Any) -> dict[str, Any
     return verdict
 
 
+def realize(
+    source: Hypergraph | str | Path,
+    level: str = "injective",
+    complex_rays: bool = False,
+    seed: int = 0,
+    restarts: int = 20,
+    fresh: bool = False,
+) -> dict[str, Any]:
+    """Vectors for the atoms, or a certificate that there are none; ``realizable`` answers for the asked ``level``.
+
+    ``levels`` answers for proper, injective and faithful apart: True, False (proved) or None (nothing found, no proof).
+    """
+    from contexts.realize import realize as search
+
+    h = get(source)
+    found = search(h, level, complex_rays, seed, restarts, fresh)
+    result: dict[str, Any] = {
+        "realizable": found.levels[level],
+        "asked": level,
+        "level": found.level,
+        "levels": found.levels,
+        "vectors": None if found.vectors is None else {v: formats.plain(x) for v, x in found.vectors.items()},
+        "how": found.how,
+        "certificate": found.certificate,
+        "flex": found.flex,
+        "flex_of": "complex rays"
+        if found.vectors and any(map(np.iscomplexobj, found.vectors.values()))
+        else "real rays",
+        "tried": found.tried,
+    }
+    if found.levels[level] is None:
+        result["reason"] = "nothing was found and no certificate applies: " + "; ".join(found.tried)
+    return result
+
+
 def fraction(source: str | Path) -> dict[str, Any]:
     """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if
     cyclic."""

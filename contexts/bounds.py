@@ -9,6 +9,7 @@ With the multiplicity of each atom as its weight, an orthogonal representation b
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from contexts.hypergraph import Hypergraph
 CLIQUE_LIMIT = 200_000
 """Maximal cliques after which α and α* stop with an error."""
 
-THETA_LIMIT = 250
+THETA_LIMIT = 150
 """Atoms after which θ is refused: the semidefinite program has n² unknowns."""
 
 INTERIOR_LIMIT = 70
@@ -156,7 +157,9 @@ def _solve_theta(target: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.
     if n <= INTERIOR_LIMIT:
         problem.solve(solver=cp.CLARABEL)
     else:
-        problem.solve(solver=cp.SCS, eps=1e-7, max_iters=20_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # "may be inaccurate": the two bounds will show by how much
+            problem.solve(solver=cp.SCS, eps=1e-6, max_iters=5_000)
     if x.value is None:
         raise ValueError(f"the semidefinite program for θ was not solved: {problem.status}")
     return x.value, zero.dual_value if zero is not None else np.zeros(0)

@@ -150,19 +150,23 @@ class Hypergraph:
         fewer than two atoms disappears. One pass: atoms that become leaves by the stripping stay.
         """
         paired = {v for pair in self.exclusive_pairs for v in pair}
-        keep = {v for v in self.vertices if self.multiplicity[v] > 1 or v in paired}
-        whole, pairs = [], list(self.exclusive_pairs)
+        return self.subset(v for v in self.vertices if self.multiplicity[v] > 1 or v in paired)
+
+    def subset(self, keep: Iterable[str]) -> Hypergraph:
+        """These atoms with the exclusivities between them; contexts that lost an atom are listed as exclusive pairs."""
+        kept = set(keep)
+        whole, pairs = [], [pair for pair in self.exclusive_pairs if kept.issuperset(pair)]
         for context in self.contexts:
-            rest = [v for v in context if v in keep]
+            rest = [v for v in context if v in kept]
             if len(rest) == len(context):
                 whole.append(context)
             else:
                 pairs.extend(combinations(rest, 2))
         return self.replace(
-            vertices=[v for v in self.vertices if v in keep],
+            vertices=[v for v in self.vertices if v in kept],
             contexts=whole,
             exclusive_pairs=pairs,
-            vectors=None if self.vectors is None else {v: self.vectors[v] for v in self.vertices if v in keep},
+            vectors=None if self.vectors is None else {v: self.vectors[v] for v in self.vertices if v in kept},
         )
 
     def without_context(self, position: int) -> Hypergraph:

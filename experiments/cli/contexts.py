@@ -132,6 +132,38 @@ def bounds(
 
 
 @verbs.command()
+def realize(
+    source: Source,
+    level: Annotated[str, typer.Option(help="proper, injective or faithful: what the answer is about.")] = "injective",
+    complex_rays: Annotated[bool, typer.Option("--complex", help="Allow complex rays.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Search, even if the source has vectors.")] = False,
+    restarts: Annotated[int, typer.Option(min=0, help="Random starts of the numerical search.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json).")
+    ] = None,
+    dimension: Dimension = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find vectors that make the contexts orthonormal bases, or a certificate that there are none (exit 1).
+
+    Example: `qattn contexts realize specker_bug --fresh --level faithful`
+    """
+    from contexts import api, formats
+
+    h = _get(source, dimension)
+    with blame(source):
+        result = api.realize(h, level, complex_rays, seed, restarts, fresh)
+    if out is not None and result["vectors"] is not None:
+        with blame(out):
+            formats.write(
+                formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out
+            )
+    _show(result, as_json, _realize_lines)
+    raise typer.Exit(1 if result["realizable"] is False else 0)
+
+
+@verbs.command()
 def fraction(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="An empirical table as JSON.")], as_json: AsJson = False
 ) -> None:
@@ -304,13 +336,29 @@ def _bounds_lines(r: dict[str, Any]) -> list[str]:
     ]
 
 
+def _realize_lines(r: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {_yes(answer)}" for name, answer in r["levels"].items()]
+    if r["certificate"]:
+        lines.append(f"certificate: {r['certificate']['rule']}")
+    if r["vectors"]:
+        lines.append(f"found by {r['how']}; flex {r['flex']} ({r['flex_of']}, beyond rescaling and rotation)")
+        lines += [f"  {v}: {' '.join(_component(x) for x in ray)}" for v, ray in r["vectors"].items()]
+    elif "reason" in r:
+        lines.append(r["reason"])
+    return lines
+
+
+def _component(x: float | list[float]) -> str:
+    return f"{x[0]:.6g}{x[1]:+.6g}i" if isinstance(x, list) else f"{x:.6g}"
+
+
 def _fraction_lines(r: dict[str, Any]) -> list[str]:
     lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
     lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
     if (d := r["by_default"]) is None:
         return [*lines, f"contextuality by default: {r['by_default_reason']}"]
-    line = f"contextuality by default: {_yes(d['contextual'])}, excess {d['excess']:.6g} = s_odd {d['s_odd']:.6g} − {d['rank'] - 2}"
-    return [*lines, f"{line} − inconsistency {d['inconsistency']:.6g}"]
+    lines.append(f"contextuality by default: {_yes(d['contextual'])}, excess {d['excess']:.6g}")
+    return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
 
 
 def _yes(value: bool | None) -> str:
