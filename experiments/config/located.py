@@ -172,7 +172,7 @@ def _apply(document: Document, model: type[BaseModel], override: Override) -> No
 def _split(data: Any, model: Any, key: str) -> KeyPath:
     """The parts of a dotted key.
 
-    Taken whole are a key of the file that itself holds dots (``unitary lr=0.001``), and what follows the name of a mapping
+    Taken whole are a key of the file that itself holds dots (``unitary lr=0.001``), and what follows a mapping
     to lists (``grid.models.unitary.dim`` sets the key ``models.unitary.dim`` of the grid).
     """
     path: list[str | int] = []
