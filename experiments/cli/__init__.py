@@ -31,9 +31,8 @@ app.command("run")(run)
 app.command("list")(list_)
 app.command("summary")(summary)
 
-UsageError = next(
-    base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError"
-)  # typer brings its own click
+# The base of all usage errors, from the click that this typer uses: its own, or the installed one.
+UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
 
 
 @app.callback()
@@ -44,7 +43,7 @@ def _several_verbs() -> None:
 def main() -> None:
     """Entry point of the console script: turns bad input into one sentence and an exit code."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="qattn", standalone_mode=False)
     except UsageError as error:
         usage(error)
     except UserError as error:
@@ -68,8 +67,7 @@ def usage(error: Exception) -> None:
     """A wrong option or verb, in one sentence with the nearest right one."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        print(context.get_help() if context else "", end="")
-        sys.exit(2)
+        sys.exit(2)  # the help is on the screen by now
     message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
     where = context.command_path if context else "qattn"
     fail(f"{message[:1].lower()}{message[1:]} ({where} --help shows what there is)", 2)

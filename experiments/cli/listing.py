@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.experiment import JsonOption, print_json, shipped_configs
+from experiments.cli.experiment import JsonOption, print_json
+from experiments.config import shipped_configs
 from experiments.config.complaints import suggestion
 from experiments.errors import UserError
 

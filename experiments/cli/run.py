@@ -9,35 +9,27 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, load, print_json
-from experiments.config import Experiment, Override
+from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
+from experiments.config import Experiment, Override, find_config, load_experiment
 from experiments.errors import UserError
 
 
 def run(
     config: ConfigArgument,
     overrides: SetOption = [],  # noqa: B006  (typer copies it)
-    seeds: Annotated[int | None, typer.Option(metavar="N", help="Train with the seeds 0 to N−1.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs side by side, each in its own process.")
-    ] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N", help="Train with the seeds 0 to N−1.")] = None,
+    workers: Annotated[str | None, typer.Option(metavar="N", help="Runs side by side, in N processes.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Send the runs to an existing Dask cluster.")
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue what --out holds (also without this option).")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")] = False,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the results.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the runs with parameters and estimated time; train nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs, with parameters and time.")] = False,
     print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print the full config with the origin of each value.")
+        bool, typer.Option("--print-config", help="Print the config, each value with its origin.")
     ] = False,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", help="One batch through everything, report included, in seconds.")
-    ] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="One batch through everything, report included.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train every model on every task with every seed, then compare them and write a report.
@@ -55,10 +47,11 @@ def run(
     if scheduler is not None and "://" not in scheduler:
         raise UserError(f"--scheduler {scheduler}: expected an address such as tcp://127.0.0.1:8786, got '{scheduler}'")
     given: list[str | Override] = list(overrides)
-    given += [Override("seeds", str(seeds), "--seeds")] if seeds is not None else []
-    given += [Override("workers", str(workers), "--workers")] if workers is not None else []
+    given += [Override("seeds", seeds, "--seeds")] if seeds is not None else []
+    given += [Override("workers", workers, "--workers")] if workers is not None else []
     given += [Override.literal("output.dir", out, "--out")] if out is not None else []
-    experiment, source = load(config, given)
+    source = find_config(config)
+    experiment = load_experiment(source, given)
     if print_config:
         _print_config(experiment, as_json)
     elif dry_run:
@@ -92,7 +85,7 @@ def _print_config(experiment: Experiment, as_json: bool) -> None:
             }
         )
     else:
-        print(config_text(experiment), end="")
+        print(config_text(experiment.data(), experiment.origins), end="")
 
 
 def _print_plan(experiment: Experiment, as_json: bool) -> None:

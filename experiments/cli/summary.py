@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, load, print_json
+from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
+from experiments.config import load_experiment
 from experiments.errors import UserError
 
 
@@ -26,7 +27,7 @@ def summary(
     """
     if max_parameters is not None and max_parameters < 1:
         raise UserError(f"--max-parameters {max_parameters}: expected a number of at least 1, got {max_parameters}")
-    experiment, _ = load(config, overrides)
+    experiment = load_experiment(config, overrides)
     from experiments.engine import summary as count
 
     models: dict[str, dict[str, int]] = count(experiment)

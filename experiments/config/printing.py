@@ -1,4 +1,4 @@
-"""A resolved experiment as YAML that can be run again, each value with its origin as a comment."""
+"""Plain data as YAML that can be read again, each value with its origin as a comment."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from experiments.config.reading import KeyPath
-from experiments.config.resolve import Experiment
 
 COMMENT_COLUMN = 44
 
 
-def config_text(experiment: Experiment, origins: bool = True) -> str:
-    """YAML of the resolved experiment; with ``origins`` each value has a comment such as ``# quickstart.yaml:12``."""
+def config_text(data: dict[str, Any], origins: dict[KeyPath, str] | None = None) -> str:
+    """YAML of plain nested data; a value with a path in ``origins`` gets a comment such as ``# quickstart.yaml:12``."""
     yaml = YAML()
     yaml.Representer = _Representer
     yaml.width = 10_000  # a folded line would lose its comment
     stream = io.StringIO()
-    yaml.dump(_commented(experiment.data(), (), experiment.origins if origins else {}), stream)
+    yaml.dump(_commented(data, (), origins or {}), stream)
     return stream.getvalue()
 
 

@@ -43,9 +43,10 @@ models:
 
 **All errors at once**, each as `file:line:column: key.path: expected X, got Y`, before anything heavy is loaded:
 typos, wrong types, duplicate keys, missing keys, missing files, and values that contradict each other (`dim` no
-multiple of `heads`, `min_lr` above `lr`, `warmup` or `evaluate_every` above `steps`, `rank` with a projective readout, a
-learning rate for a parameter group that the kind does not have, …). One check comes later, when the text has been read and its
-vocabulary is known: a `projective` readout needs a `dim` that is a multiple of the vocabulary.
+multiple of `heads`, `min_lr` above `lr`, `warmup` or `evaluate_every` above `steps`, `rank` with a projective readout,
+a learning rate for a parameter group that the kind does not have, …). Two checks come later, when the text has been
+read and its vocabulary is known: a `projective` readout needs a `dim` that is a multiple of the vocabulary, and a
+`povm` needs `rank` times the vocabulary to be at least `dim`.
 
 **YAML 1.2**: `1e-3` is a number, `no` is text, `true` and `false` are the only truth values. Anchors and `<<:` work.
 Tags are refused: no object is built and no code is run from a file.

@@ -43,6 +43,12 @@ class Training(Strict):
             yield "evaluate_every", f"at most steps ({self.steps})", str(self.evaluate_every), ("steps",)
 
 
+class ResolvedTraining(Training):
+    """A training with nothing left to a default."""
+
+    evaluate_every: PositiveInt
+
+
 class Comparison(Strict):
     """How the models are compared: paired by seed."""
 
