@@ -96,8 +96,9 @@ def load_located(
     value, wrong, left_out = _validate(model, document)
     problems += wrong
     if check is not None and value is not None:
+        alone = not problems
         for found in check(value, path):
-            if not problems or _sure(found, document, left_out):
+            if alone or _sure(found, document, left_out):
                 problems.append(Problem(document.mark(found.path), found.path, found.text))
     if problems or value is None:
         raise ConfigError(problems)
