@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from typing import Any
 
 from experiments import files
 from experiments.config import Experiment, Job, jobs
+from experiments.config.stored import experiment_identity, to_yaml
+from experiments.config.stored import smoke as quick
 from experiments.environment import describe
 from experiments.errors import UserError
 from experiments.models import build_for, ledger
@@ -30,20 +33,22 @@ OURS = "experiment.json"
 
 def run_experiment(
     experiment: Experiment, *, out: Path, workers: int = 1, scheduler: str | None = None, fresh: bool = False,
-    smoke: bool = False, source: Path | None = None, command: str = "", as_json: bool = False,
+    smoke: bool = False, command: str = "", as_json: bool = False, **_: Any,
 ) -> int:
     """Run what is not yet done, then write the report. Exit code 0, or 1 when a run failed.
 
     The same experiment on the same ``out`` goes on where it stopped; another one there is refused (``fresh`` starts
     over). Interrupted, it leaves a report of what is finished.
     """  # fmt: skip
-    todo = jobs(experiment.smoke() if smoke else experiment)
+    if smoke:
+        experiment, out, fresh = quick(experiment), out.with_name(out.name + "-smoke"), True
+    todo = jobs(experiment)
     with claim(out, experiment, fresh):
         check(todo)
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
         record = {
-            "schema": 1, "name": experiment.name, "description": experiment.description, "identity": experiment.identity(),
-            "comparison": experiment.comparison.model_dump(), "tasks": facts, "config_yaml": experiment.to_yaml(),
+            "schema": 1, "name": experiment.name, "description": experiment.description, "identity": experiment_identity(experiment),
+            "comparison": experiment.comparison.model_dump(), "tasks": facts, "config_yaml": to_yaml(experiment.data()),
             "environment": describe(), "command": command,
         }  # fmt: skip
         files.write_json(out / OURS, record)
@@ -63,7 +68,7 @@ def run_experiment(
                 if records:
                     page, summary = report(out, records, record)
         if as_json:
-            print(files.to_json(summary))
+            print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
         else:
             progress.say(summary, page)
     return 1 if any(result["status"] == "failed" for result in records) else 0
@@ -97,7 +102,7 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
         if fresh:
             shutil.rmtree(out / "runs", ignore_errors=True)
             marker.unlink(missing_ok=True)
-        if marker.exists() and read_json(marker).get("identity") != experiment.identity():
+        if marker.exists() and read_json(marker).get("identity") != experiment_identity(experiment):
             raise UserError(
                 f"{out} holds the experiment '{read_json(marker).get('name')}' with another configuration; "
                 "choose another --out, or --fresh to start over and delete its runs"

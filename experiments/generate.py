@@ -33,7 +33,7 @@ def continue_text(
     """Ids of the continuation one by one. A text longer than the model's limit is seen through a sliding window."""
     model.eval()
     generator = torch.Generator().manual_seed(seed)
-    ids = torch.tensor(prompt_ids(prompt, tokenizer))
+    ids = torch.tensor([prompt_ids(prompt, tokenizer)])
     try:
         for token in sampling.generate(
             model, ids, tokens, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
@@ -49,10 +49,10 @@ def likeliest(model: Any, tokenizer: Tokenizer, prompt: str, count: int) -> dict
     exp of its entropy, the number of tokens it hesitates between.
     """
     model.eval()
-    ids = torch.tensor(prompt_ids(prompt, tokenizer))
+    ids = torch.tensor([prompt_ids(prompt, tokenizer)])
     if model.context_limit is not None:
-        ids = ids[-model.context_limit :]
-    log_probs = model(ids[None])[0, -1].double()
+        ids = ids[:, -model.context_limit :]
+    log_probs = model(ids)[0, -1].double()
     top = log_probs.topk(min(count, len(log_probs)))
     entropy = torch.special.entr(log_probs.exp()).sum().item()
     return {

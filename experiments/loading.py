@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments import checkpoint
 from experiments.config import Job
+from experiments.config.stored import job_from
 from experiments.errors import UserError
 from experiments.models import build
 from experiments.store import RunFolder
@@ -45,7 +46,7 @@ def load(folder: Path, dtype: str | None = None) -> Trained:
     """The trained model of one run folder, optionally in another precision."""
     run = RunFolder(folder)
     tensors, metadata = checkpoint.load(run.model)
-    job = Job.from_dict(metadata["job"], run.model)
+    job = job_from(metadata["job"], run.model)
     tokenizer = from_json(run.tokenizer.read_text(encoding="utf-8"), run.tokenizer)
     model = build(job.model_name, job.model, tokenizer.size, job.task.block, job.seed, dtype or job.training.dtype)
     checkpoint.restore(model, tensors, run.model)

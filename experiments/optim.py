@@ -10,6 +10,10 @@ import torch
 from torch import Tensor, nn
 
 
+HIDDEN = ("attention", "feedforward", "control")
+"""The parameter groups whose matrices map hidden vectors to hidden vectors: Muon's."""
+
+
 @torch.no_grad()
 def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
     """Roughly UVᵀ of ``matrix = U S Vᵀ`` by the quintic Newton–Schulz iteration of Muon (singular values in 0.7–1.2)."""
@@ -59,7 +63,7 @@ def build_optimizers(model: nn.Module, settings: Any) -> list[torch.optim.Optimi
     """
     parameters = dict(model.named_parameters())
     constrained = getattr(model, "constrained_groups", ())
-    hidden_groups = getattr(model, "hidden_groups", ()) if settings.kind == "muon" else ()
+    hidden_groups = HIDDEN if settings.kind == "muon" else ()
     adamw: list[dict[str, Any]] = []
     muon: list[dict[str, Any]] = []
     for group, names in model.parameter_groups().items():  # type: ignore[operator]

@@ -14,6 +14,7 @@ import torch
 from experiments import checkpoint, files
 from experiments.audit import audit_model
 from experiments.config import Job
+from experiments.config.stored import job_data, to_yaml
 from experiments.environment import peak_memory_mib, reset_peak_memory
 from experiments.generate import continue_text
 from experiments.models import build_for, ledger
@@ -53,7 +54,7 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
     reset_peak_memory()
     task = load_task(job)
     model = build_for(job, task)
-    files.write_text(folder / "config.yaml", job.to_yaml())
+    files.write_text(folder / "config.yaml", to_yaml(job_data(job)))
     files.write_text(run.tokenizer, task.tokenizer.to_json())
     failure = None
     began = time.perf_counter()
@@ -72,7 +73,7 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
         "peak_memory_mib": peak_memory_mib(),
     }  # fmt: skip
     if failure is None:
-        checkpoint.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
+        checkpoint.save(run.model, checkpoint.weights(model), {"job": job_data(job)})
         record |= judge(model, task, record["history"], sample, job.seed)
     run.finish(record)
     return record

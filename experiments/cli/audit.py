@@ -43,12 +43,12 @@ def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
 
 def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
     from experiments.audit import audit_model
-    from experiments.config import jobs, load_experiment
+    from experiments.config import jobs, load_experiment, resolve
     from experiments.models import build_for
     from experiments.runs import audited_windows, load_task
 
     overrides = [f"training.dtype={dtype}"] if dtype else []
-    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(load_experiment(config, overrides)))}
+    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(resolve(load_experiment(config, overrides))))}
     return {
         f"{job.model_name} on {job.task_name}, untrained": audit_model(build_for(job, load_task(job)), audited_windows(load_task(job)))
         for job in chosen.values()
