@@ -102,7 +102,7 @@ class ExperimentFile(Strict):
     comparison: Comparison = Comparison()
     """How the models are compared."""
     output: Output = Output()
-    """What is written, and where."""
+    """The folder of the results, and the samples in the report."""
     workers: PositiveInt = 1
     """Runs side by side, each in its own process."""
     grid: Variations = Field(default_factory=dict)
