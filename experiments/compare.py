@@ -112,14 +112,11 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
         return (mean is None, 0.0 if mean is None else sign * mean, name)
 
     ordered = {name: models[name] for name in sorted(models, key=rank)}
-    entry = {key: value for key, value in facts.items() if key != "floor"}
-    return {
-        **entry,
-        "metric": metric,
-        "floor": floor,
-        "models": ordered,
-        "tests": _tests(runs, ordered, metric, options),
-    }
+    entry = {**finite(facts), "metric": metric, "floor": floor, "models": ordered}
+    entry["tests"] = _tests(runs, ordered, metric, options)
+    if not entry["tests"]:
+        entry["tests_reason"] = "no second model to compare with" if len(models) < 2 else "the baseline has no run here"
+    return entry
 
 
 def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:

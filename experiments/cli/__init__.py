@@ -41,3 +41,6 @@ def main() -> None:
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
     sys.exit(code)
+
+
+from experiments.cli import report as _report  # noqa: E402, F401  (each family registers its verbs on being imported)

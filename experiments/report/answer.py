@@ -40,7 +40,7 @@ def scientific(value: float | None) -> str:
         return f"{value:.3g}"
     digits, power = f"{value:.1e}".split("e")
     digits = digits.removesuffix(".0")
-    return f"{digits} × 10" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}\u00a0×\u00a010" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
@@ -57,7 +57,8 @@ def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
     failed = sum(len(entry["failed"]) for entry in models.values())
     if failed:
         total = sum(entry["seeds"]["attempted"] for entry in models.values())
-        sentences.append(f"{failed} of {total} runs failed; they are listed below and enter no mean.")
+        which = "it is" if failed == 1 else "they are"
+        sentences.append(f"{failed} of {total} runs failed; {which} listed below and part of no mean.")
     return sentences
 
 
@@ -98,7 +99,7 @@ def _audit(model: str, entry: Mapping[str, Any]) -> str:
     budget = f"budget of {scientific(audit['budget'])} in {audit['dtype'] or 'its dtype'}"
     word = audit_word(entry)
     if word == "passes":
-        return f"{model} was unitary: over {seeds} its largest audit error is {worst}, within the {budget}."
+        return f"{model} really was unitary: over {seeds} its largest audit error is {worst}, within the {budget}."
     if word == "fails":
         return f"{model} claims to be unitary and was not: its largest audit error is {worst}, against a {budget}."
     return f"{model} claims to be unitary, but this was not audited."

@@ -29,7 +29,7 @@ def styles(models: Iterable[str]) -> dict[str, dict[str, Any]]:
             "linestyle": DASHES[(i // len(PALETTE) + i) % len(DASHES)],
             "marker": MARKERS[i % len(MARKERS)],
         }
-        for i, name in enumerate(sorted(models))
+        for i, name in enumerate(sorted(set(models)))
     }
 
 
@@ -58,7 +58,7 @@ def final_loss(task: Mapping[str, Any], look: Mapping[str, Mapping[str, Any]]) -
     axes.set_ylim(len(rows) - 0.15, -0.7)
     axes.set_xlabel(METRIC[metric])
     axes.grid(axis="y", visible=False)
-    _floors(axes, task, [value for _, estimate in measured for value in estimate["values"]])
+    _floors(axes, task, [estimate for _, estimate in measured])
     return figure
 
 
@@ -140,7 +140,7 @@ def ledger(task: Mapping[str, Any]) -> Figure:
     figure, axes = _canvas(1.35 + 0.42 * max(len(models), 1))
     left = dict.fromkeys(models, 0.0)
     for i, group in enumerate(groups):
-        hatch = ("", "///", "...", "xxx", "\\\\\\")[i % 5]
+        hatch = ("", "//", "\\\\", "--", "x")[i % 5]
         for y, (name, entry) in enumerate(models.items()):
             axes.barh(
                 y, entry.get(group, 0), 0.62, left[name], color=PALETTE[i % len(PALETTE)], edgecolor="white",
@@ -194,21 +194,20 @@ def _lines(task: Mapping[str, Any]) -> dict[str, float]:
     return lines
 
 
-def _floors(axes: Axes, task: Mapping[str, Any], values: Sequence[float]) -> None:
-    """Vertical lines for the floors; those far above every model would squeeze the models and stay in the table."""
-    if task["metric"] != "val_nats" or not values:
+def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str, Any]]) -> None:
+    """Vertical lines for the floors up to the first above every model; the others, too far away, as a note."""
+    if task["metric"] != "val_nats" or not estimates:
         return
-    low, high = min(values), max(values)
+    low, high = (pick(value for each in estimates for value in each["values"]) for pick in (min, max))
     lines = sorted(_lines(task).items(), key=lambda item: item[1])
-    span = max(high - low, 0.02)
-    reach = max(high + span, next((value for _, value in lines if value > high), high))
+    worst, span = max(each["mean"] for each in estimates), max(high - low, 0.02)
+    reach = max(high + span, next((value for _, value in lines if value > worst), high))
     shown = [(name, value) for name, value in lines if low - span < value <= reach]
     for place, (name, value) in enumerate(shown):
+        text, above = f"{plain(name)} {value:.2f}", 3 + 10 * (place % 2)
         axes.axvline(value, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=0)
-        axes.annotate(
-            f"{plain(name)} {value:.2f}", (value, 1), xycoords=("data", "axes fraction"), xytext=(0, 3 + 10 * (place % 2)),
-            textcoords="offset points", ha="center", color=FAINT, size=8,
-        )  # fmt: skip
+        axes.annotate(text, (value, 1), xycoords=("data", "axes fraction"), xytext=(0, above),
+                      textcoords="offset points", ha="center", color=FAINT, size=8)  # fmt: skip
     beyond = [f"{plain(name)} {value:.2f}" for name, value in lines if value > reach]
     if beyond:
         axes.annotate("further right: " + ", ".join(beyond) + " →", (1, 0), xycoords="axes fraction", xytext=(0, 4),

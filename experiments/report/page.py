@@ -57,6 +57,7 @@ def html(
         tiles={name: tiles(task) for name, task in summary["tasks"].items()},
         figures={task: {key: Markup(svg) for key, svg in each.items()} for task, each in figures.items()},
         samples={task: samples(task, runs, summary) for task in summary["tasks"]},
+        gaps={name: gaps(task) for name, task in summary["tasks"].items()},
         floors={name: floors(task) for name, task in summary["tasks"].items()},
         colors={name: i % 8 for i, name in enumerate(models)},
         models=models,
@@ -83,8 +84,10 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     others = [name for name in measured if models[name]["kind"] not in UNITARY]
     if unitary and others:
         gap = models[unitary[0]][metric]["mean"] - models[others[0]][metric]["mean"]
-        note = f"{unitary[0]} − {others[0]}, " + ("nats a token" if metric == "val_nats" else "accuracy")
-        result.append({"label": "price of unitarity", "value": signed(gap), "note": note})
+        label, unit = (
+            ("price of unitarity", "nats a token") if metric == "val_nats" else ("unitary − other", "accuracy")
+        )
+        result.append({"label": label, "value": signed(gap), "note": f"{unitary[0]} − {others[0]}, {unit}"})
     if unitary:
         entry = models[unitary[0]]
         note = f"largest error {scientific(largest_error(entry))}, budget {scientific(entry['audit']['budget'])}"
@@ -120,6 +123,20 @@ def floors(task: Mapping[str, Any]) -> list[dict[str, Any]]:
         row["bits"] = row["nats"] / math.log(2) / per_token if per_token else None
         row["perplexity"] = math.exp(min(row["nats"], 700))
     return sorted(rows, key=lambda row: row["nats"])
+
+
+def gaps(task: Mapping[str, Any]) -> list[str]:
+    """Why numbers of the audit are missing, models with the same reason together."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for model, entry in task["models"].items():
+        for column, reason in entry["audit"]["reasons"].items():
+            reasons.setdefault((column, reason), []).append(model)
+    whole = {model for model, entry in task["models"].items() if not entry["audit"]["seeds"]}
+    lines = [f"{', '.join(sorted(whole))}: not audited"] if whole else []
+    for (column, reason), models in reasons.items():
+        named = [model for model in models if model not in whole]
+        lines += [f"{words(column)} of {', '.join(named)}: {reason}"] if named else []
+    return lines
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
