@@ -145,7 +145,7 @@ def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:
     """Several experiments (each with a label, such as its folder) as one.
 
     Tasks of one name are one task only where their facts agree, and models of one name on one task are told apart by
-    their experiment: nothing is averaged across experiments. The first one's level and margin hold for all.
+    their experiment: nothing is averaged across experiments. The first one's confidence and margin hold for all.
     """
     if len(experiments) == 1:
         return experiments[0][1]
@@ -170,7 +170,7 @@ def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:
     same = all(environment == first.environment for environment in environments.values())
     return Experiment(
         " + ".join(labels),
-        {key: first.comparison[key] for key in ("level", "equivalence", "metric") if key in first.comparison},
+        {key: first.comparison[key] for key in ("confidence", "equivalence", "metric") if key in first.comparison},
         tasks,
         runs,
         "\n".join(f"# {label}\n{each.config_yaml}" for label, (_, each) in zip(labels, experiments, strict=True)),

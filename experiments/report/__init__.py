@@ -40,7 +40,7 @@ def write(
 
     out = Path(out)
     write_json(out / "results.json", summary)
-    write_text(out / "results.csv", table(runs))
+    write_bytes(out / "results.csv", table(runs).encode("utf-8", errors="replace"))
     inlined: dict[str, dict[str, str]] = {}
     for i, (task, drawn) in enumerate(draw(summary, runs).items()):
         inlined[task] = {}
@@ -67,7 +67,9 @@ def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[
         if any(figures.curve(run, "validation") for run in mine):
             drawn[name]["loss_curves"] = figures.loss_curves(mine, task, look)
         if any(test["difference"]["low"] is not None for test in task["tests"]):
-            drawn[name]["differences"] = figures.differences(task, summary["comparison"]["equivalence"])
+            drawn[name]["differences"] = figures.differences(
+                task, 0.0 if task["metric"] == "accuracy" else summary["comparison"]["equivalence"]
+            )
         if any(entry["ledger"] for entry in task["models"].values()):
             drawn[name]["ledger"] = figures.ledger(task)
     return drawn

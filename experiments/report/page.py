@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.report.answer import UNITARY, answer, audit_word, largest_error, scientific
+from experiments.report.answer import answer, audit_word, claims, largest_error, scientific
 
 COLUMNS = {
     "norm_drift": "how far the length of the state moves from 1 between preparation and readout",
@@ -48,10 +49,10 @@ def html(
         "fixed": fixed, "count": count, "scientific": scientific, "p": probability, "signed": signed, "words": words,
     }  # fmt: skip
     models = sorted({name for task in summary["tasks"].values() for name in task["models"]})
-    return jinja.get_template("template.html").render(
+    page = jinja.get_template("template.html").render(
         summary=summary,
         tasks=tasks,
-        level=f"{100 * summary['comparison']['level']:g} %",
+        level=f"{100 * summary['comparison']['confidence']:g} %",
         margin=summary["comparison"]["equivalence"],
         answers=answer(summary),
         tiles={name: tiles(task) for name, task in summary["tasks"].items()},
@@ -69,6 +70,7 @@ def html(
         style=Markup((here / "style.css").read_text(encoding="utf-8")),
         threads=sorted({run["threads"] for run in runs if run.get("threads") is not None}),
     )
+    return re.sub("[\ud800-\udfff]", "\ufffd", page)  # half a character, as models over bytes write them, is no UTF-8
 
 
 def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -80,8 +82,8 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
         unit = "nats a token" if metric == "val_nats" else "accuracy"
         text = {"label": f"best: {measured[0]}", "value": fixed(models[measured[0]][metric]["mean"]), "note": unit}
         result.append(text)
-    unitary = [name for name in measured if models[name]["kind"] in UNITARY]
-    others = [name for name in measured if models[name]["kind"] not in UNITARY]
+    unitary = [name for name in measured if claims(models[name])]
+    others = [name for name in measured if not claims(models[name])]
     if unitary and others:
         gap = models[unitary[0]][metric]["mean"] - models[others[0]][metric]["mean"]
         label, unit = (
@@ -109,7 +111,8 @@ def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, 
             group = groups.setdefault(
                 key, dict(zip(("prompt", "temperature", "top_k"), key, strict=True)) | {"texts": {}}
             )
-            group["texts"].setdefault(model, {"text": sample.get("text", ""), "seed": sampled[0]["seed"]})
+            text = sample.get("text", "").removeprefix(group["prompt"])  # the page shows the prompt before it
+            group["texts"].setdefault(model, {"text": text, "seed": sampled[0]["seed"]})
     return list(groups.values())
 
 
