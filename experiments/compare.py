@@ -163,7 +163,7 @@ def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
 def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
     """exp of the loss in nats a token: of its mean (the geometric mean over seeds), its interval and each seed."""
 
-    def power(value: float | None) -> float | None:
+    def power(value: float | int | None) -> float | None:
         return None if value is None or value > 700 else math.exp(value)
 
     result: dict[str, Any] = {key: power(nats[key]) for key in ("mean", "low", "high")} | {

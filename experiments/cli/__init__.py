@@ -43,4 +43,4 @@ def fail(sentence: str, code: int) -> None:
     sys.exit(code)
 
 
-from experiments.cli import report as _report  # noqa: E402, F401  (each family registers its verbs on being imported)
+from experiments.cli import audit, report, sample  # noqa: E402, F401  (each family registers its verbs when imported)

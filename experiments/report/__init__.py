@@ -46,9 +46,10 @@ def write(
         inlined[task] = {}
         for key, figure in drawn.items():
             stem = "-".join(part for part in (_slug(task, i, list(summary["tasks"])), key.replace("_", "-")) if part)
-            write_bytes(out / "figures" / f"{stem}.svg", svg(figure))
+            drawing = svg(figure)
+            write_bytes(out / "figures" / f"{stem}.svg", drawing)
             write_bytes(out / "figures" / f"{stem}.png", png(figure))
-            inlined[task][key] = inline(figure, f"f{i}-{key}", f"{TITLES[key]}: {task}")
+            inlined[task][key] = inline(drawing, f"f{i}-{key}", f"{TITLES[key]}: {task}")
     page = html(summary, runs, tasks, inlined, Made(experiment_yaml, environment, command))
     return write_text(out / "report.html", page)
 

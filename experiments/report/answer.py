@@ -30,13 +30,13 @@ def audit_word(model: Mapping[str, Any]) -> str:
     return {True: "passes", False: "fails", None: "not audited"}[model["audit"]["passed"]]
 
 
-def largest_error(model: Mapping[str, Any]) -> float | None:
+def largest_error(model: Mapping[str, Any]) -> float | int | None:
     """The largest number of a model's audit over all its seeds, None where nothing was measured."""
     values = [model["audit"][key] for key in AUDIT if model["audit"].get(key) is not None]
     return max(values) if values else None
 
 
-def scientific(value: float | None) -> str:
+def scientific(value: float | int | None) -> str:
     """A small number for reading: 6.2 × 10⁻⁷."""
     if value is None:
         return "n/a"

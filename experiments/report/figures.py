@@ -112,7 +112,7 @@ def loss_curves(
     return figure
 
 
-def differences(task: Mapping[str, Any], margin: float = 0.0) -> Figure:
+def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
     """One row a test: the paired difference a − b with its interval, 0, and the band of practical equivalence."""
     tests = [test for test in task["tests"] if test["difference"]["mean"] is not None]
     figure, axes = _canvas(1.0 + 0.42 * max(len(tests), 1))
@@ -165,10 +165,10 @@ def plain(name: object, longest: int = 28) -> str:
     return text.replace("$", r"\$")
 
 
-def curve(run: Mapping[str, Any], part: str) -> list[tuple[float, float]]:
+def curve(run: Mapping[str, Any], part: str) -> list[tuple[int, float]]:
     """The finite points of a run's history ``part`` ("train" or "validation") as (step, nats)."""
     points = (run.get("history") or {}).get(part) or []
-    return [(step, value) for step, value in points if value is not None and abs(value) < 1e6]
+    return [(int(step), float(value)) for step, value in points if value is not None and abs(value) < 1e6]
 
 
 def _canvas(height: float) -> tuple[Figure, Axes]:
@@ -186,7 +186,7 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _lines(task: Mapping[str, Any]) -> dict[str, float]:
+def _lines(task: Mapping[str, Any]) -> dict[str, float | int]:
     """Reference losses worth a line: every n-gram floor, and chance."""
     lines = {name: value for name, value in task["floor"].items() if value is not None}
     if task.get("chance") is not None:
@@ -217,7 +217,7 @@ def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str
     axes.set_xlim(min(ends) - pad, max(ends) + pad)
 
 
-def _band(curves: Sequence[list[tuple[float, float]]]) -> list[tuple[float, float, float, float]]:
+def _band(curves: Sequence[list[tuple[int, float]]]) -> list[tuple[int, float, float, float]]:
     """(step, mean, lowest, highest) at the steps that every curve has, so that the mean never changes its company."""
     if not curves:
         return []
@@ -233,7 +233,7 @@ def _thin(points: Sequence[Any], most: int = 200) -> Sequence[Any]:
     return [*points[:-1:stride], points[-1]]
 
 
-def _count(value: float) -> str:
+def _count(value: float | int) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g} {letter}"

@@ -153,15 +153,15 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return result
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
+def fixed(value: float | int | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: float | None, digits: int = 3) -> str:
+def signed(value: float | int | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 
-def count(value: float | None) -> str:
+def count(value: float | int | None) -> str:
     """A size for reading: 803 137, 5.2 M, 1.3 G (exact below a million, with thin spaces)."""
     if value is None:
         return "–"
@@ -171,7 +171,7 @@ def count(value: float | None) -> str:
     return f"{round(value):,}".replace(",", "\u202f")
 
 
-def probability(value: float | None) -> str:
+def probability(value: float | int | None) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if value >= 0.001 else scientific(value)

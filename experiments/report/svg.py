@@ -32,12 +32,12 @@ def png(figure: Figure) -> bytes:
     return _save(figure, "png", dpi=160, metadata={"Software": None}, facecolor="white")
 
 
-def inline(figure: Figure, name: str, description: str) -> str:
-    """An ``<svg>`` element for an HTML page: identifiers prefixed with ``name``, colours as the page's CSS variables.
+def inline(drawing: bytes, name: str, description: str) -> str:
+    """What `svg` made, as an element for an HTML page: identifiers prefixed with ``name``, colours as CSS variables.
 
     ``description`` is what a screen reader says. The page defines --ink, --faint, --grid, --page and --c0, --c1, …
     """
-    text = _save(figure, "svg", metadata={"Date": None, "Creator": None}, transparent=True).decode()
+    text = drawing.decode("utf-8")
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->\s*|<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{name}-', text)
