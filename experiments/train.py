@@ -49,7 +49,13 @@ def stream(seed: int) -> torch.Generator:
 
 
 def fit(
-    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch = lambda _: None
+    model: nn.Module,
+    task: TokenTask,
+    training: Any,
+    optimizer: Any,
+    seed: int,
+    folder: RunFolder,
+    watch: Watch = lambda _: None,
 ) -> Counters:
     """Train ``model`` on ``task`` to ``training.steps``, going on from the folder's checkpoint when there is one.
 
@@ -86,7 +92,7 @@ def _fit(
         for each in optimizers:
             each.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip or math.inf, foreach=True)
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(step, "the training loss")
@@ -102,9 +108,11 @@ def _fit(
         done = counters.step == training.steps
         if counters.step % training.log_every == 0 or done:
             event = {
-                "step": counters.step, "train_nats": counters.loss_sum / counters.loss_count, "gradient_norm": norm.item(),
+                "step": counters.step,
+                "train_nats": counters.loss_sum / counters.loss_count,
+                "gradient_norm": norm.item(),
                 "tokens_per_second": counters.step * tokens_a_step / counters.seconds,
-            }  # fmt: skip
+            }
             counters.loss_sum, counters.loss_count = 0.0, 0
             folder.log(event)
             rate = (time.perf_counter() - began) / (counters.step - since)

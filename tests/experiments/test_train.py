@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -191,6 +192,6 @@ def test_schedule_warms_up_and_ends_at_the_final_rate() -> None:
     assert values[0] == pytest.approx(1 / 11)
     assert values[10] == 1
     assert values[100] == pytest.approx(0.1)
-    assert all(a >= b for a, b in zip(values[10:], values[11:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(values[10:]))
     assert schedule(55, 100, 10, 0.1, "cosine") == pytest.approx(0.55)
     assert schedule(99, 100, 10, 0.1, "constant") == 1
