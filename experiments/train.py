@@ -92,7 +92,7 @@ def _fit(
         for each in optimizers:
             each.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip or math.inf, foreach=True)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(step, "the training loss")
