@@ -93,11 +93,13 @@ def generate(
 ) -> Iterator[Int[Tensor, " batch"]]:
     """Continues ``prompt`` by ``new_tokens`` tokens, yielding each (shape ``batch``) as soon as it is chosen.
 
-    ``prompt`` has shape (batch, tokens), at least one token each. The model is any with ``start``, ``step`` and ``forward``. One policy beyond ``model.context_limit`` (None: no
-    limit): the window slides. Each token is conditioned on the most recent ``context_limit`` tokens of prompt and
-    continuation together, encoded afresh at positions 0, 1, … once they no longer all fit.
-    Dropout is off while the model computes; its mode is restored before each yield. Bad arguments raise ValueError here
-    and now, not at the first token.
+    ``prompt`` has shape (batch, tokens) with at least one token each. The model is any with ``start``, ``step`` and
+    ``forward``; ``extend`` is used on the prompt where there is one.
+
+    One policy beyond ``model.context_limit`` (None: no limit): the window slides. Each token is conditioned on the most
+    recent ``context_limit`` tokens of prompt and continuation together, encoded afresh at positions 0, 1, … once they
+    no longer all fit. Dropout is off while the model computes; the mode is restored before each yield. Bad arguments
+    raise ValueError here and now, not at the first token.
     """
     _check(temperature, top_k, top_p)
     if prompt.ndim != 2 or prompt.shape[0] < 1 or prompt.shape[1] < 1:
