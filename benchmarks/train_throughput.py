@@ -124,7 +124,7 @@ def measure(steps: dict[str, Step], args: argparse.Namespace) -> dict[str, list[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    defaults = {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "rounds": 30, "steps": 5}
+    defaults = {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "rounds": 100, "steps": 2}
     for name, value in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
