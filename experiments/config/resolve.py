@@ -17,7 +17,7 @@ from experiments.config.located import Contradiction, Loaded
 from experiments.config.models import ModelConfig
 from experiments.config.optimizer import Optimizer
 from experiments.config.reading import KeyPath
-from experiments.config.schema import Comparison, ExperimentFile, Output, Training
+from experiments.config.schema import Comparison, ExperimentFile, Output, ResolvedTraining, Training
 from experiments.config.tasks import TaskConfig
 from experiments.config.variants import Variant, plain_name, tasks_of, variants
 
@@ -30,7 +30,7 @@ class Experiment:
     description: str
     tasks: dict[str, TaskConfig]
     models: dict[str, ModelConfig]
-    training: Training
+    training: ResolvedTraining
     seeds: tuple[int, ...]
     comparison: Comparison
     output: Output
@@ -58,9 +58,9 @@ def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
     tasks, models, _ = variants(file)
     training = file.training
     every = training.evaluate_every or max(1, training.steps // 4)
-    full = training.model_copy(
-        update={"evaluate_every": every, "optimizer": _complete(training.optimizer, training.steps)}
-    )
+    optimizer = _complete(training.optimizer, training.steps)
+    written = {name: getattr(training, name) for name in Training.model_fields}
+    full = ResolvedTraining(**{**written, "evaluate_every": every, "optimizer": optimizer})
     name = file.name or plain_name(loaded.path.stem)
     experiment = Experiment(
         name=name,
@@ -185,7 +185,7 @@ def _full_model(model: ModelConfig, training: Training) -> ModelConfig:
 def _complete(optimizer: Optimizer, steps: int) -> Optimizer:
     """The null fields of an optimizer, filled as their documentation says."""
     values: dict[str, object] = {}
-    if optimizer.min_lr is None and optimizer.schedule == "cosine":
+    if optimizer.min_lr is None:
         values["min_lr"] = float(f"{optimizer.lr / 10:.12g}")
     if optimizer.muon_lr is None and optimizer.kind == "muon":
         values["muon_lr"] = 0.02
