@@ -185,3 +185,30 @@ def test_workers_give_the_same_results_and_a_killed_worker_is_replaced(tmp_path:
     for job in jobs(tiny):
         one, two = (RunFolder(tmp_path / out / "runs" / folder_name(job)).result() for out in ("side", "serial"))
         assert one["val_nats"] == two["val_nats"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_existing_dask_cluster_takes_the_runs(tmp_path: Path) -> None:
+    """`--scheduler tcp://…`: the runs happen in somebody else's worker, the report here."""
+    script = (
+        "from distributed import LocalCluster\n"
+        "cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)\n"
+        "print(cluster.scheduler_address, flush=True)\n"
+        "input()\n"
+        "cluster.close()\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", f"if __name__ == '__main__':\n    exec({script!r})"],
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with host:
+        address = host.stdout.readline().strip()
+        experiment(tmp_path)
+        done = command("run", "tiny.yaml", "--scheduler", address, "--seeds", "1", "--out", "there", folder=tmp_path)
+        host.communicate("\n", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there" / "report.html").exists()
+    gone = command("run", "tiny.yaml", "--scheduler", "tcp://127.0.0.1:1", "--out", "nowhere", folder=tmp_path)
+    assert gone.returncode == 2
+    assert gone.stderr.splitlines()[-1].startswith("qattn: --scheduler tcp://127.0.0.1:1: no dask scheduler answers")
