@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ CLAIM_SEEDS = 6
 def study(
     task: SenseTask,
     seeds: Iterable[int] = range(6),
-    others: dict[str, Callable[[SenseTask, int], float]] | None = None,
+    others: Mapping[str, Callable[[SenseTask, int], float]] | None = None,
     progress: Callable[[str], None] = lambda line: None,
     **settings: Any,
 ) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def summary(values: list[float]) -> dict[str, Any]:
     if n < 2:
         return {"mean": mean, "low": None, "high": None, "values": values, "reason": "one value: no spread over seeds"}
     half = float(t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
-    return {"mean": mean, "low": mean - half, "high": mean + half, "values": values}
+    return {"mean": mean, "low": max(0.0, mean - half), "high": min(1.0, mean + half), "values": values}
 
 
 def verdict(ours: dict[str, Any], theirs: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import sys
 import typer
 
 from experiments.cli.audit import audit
+from experiments.cli.contexts import verbs as contexts
 from experiments.cli.listing import list_
 from experiments.cli.report import report
 from experiments.cli.run import run
@@ -36,6 +37,7 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("sample")(sample)
 app.command("audit")(audit)
+app.add_typer(contexts, name="contexts")
 
 # The base of all usage errors, from the click that this typer uses: its own, or the installed one.
 UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
@@ -82,6 +84,3 @@ def usage(error: Exception) -> None:
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
     sys.exit(code)
-
-
-from experiments.cli import contexts  # noqa: E402, F401

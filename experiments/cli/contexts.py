@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli import app
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
     from contexts.hypergraph import Hypergraph
 
 verbs = typer.Typer(no_args_is_help=True, help="Orthogonality hypergraphs: tokens shared by orthonormal bases.")
-app.add_typer(verbs, name="contexts")
 
 Source = Annotated[
     str,
@@ -205,6 +203,52 @@ def draw(
     )
 
 
+@verbs.command()
+def train(
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="bank, MC, RP, pseudo:WORD,WORD, wordnet:NOUN, or a folder in CoarseWSD-20 layout."
+        ),
+    ] = "bank",
+    text: Annotated[Path | None, typer.Option(help="Text of the pseudo-words; default Moby Dick.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Independent runs; fewer than 6 make no claim.")] = 6,
+    dimension: Annotated[int, typer.Option("--dim", min=3, help="Of the Hilbert space.")] = 12,
+    own: Annotated[int, typer.Option(min=1, help="Vectors that speak for a context, beside the shared one.")] = 2,
+    places: Annotated[int, typer.Option(min=0, help="Neighbours on each side whose order counts; 0: none does.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Of Adam.")] = 150,
+    rate: Annotated[float, typer.Option(min=1e-6, help="Of Adam.")] = 0.05,
+    transformer: Annotated[bool, typer.Option(help="Also train a small transformer (slower).")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train contexts and tokens to tell senses apart, beside baselines and controls on the same tokens.
+
+    Example: `qattn contexts train bank --seeds 6`
+    """
+    import sys
+
+    from contexts.sense_study import study
+    from experiments.tasks.polysemy import sense_task, transformer_accuracy
+
+    with blame(task):
+        data = sense_task(task, text)
+    others = {"transformer": transformer_accuracy} if transformer else {}
+    result = study(
+        data,
+        range(seeds),
+        others,
+        progress=lambda line: print(line, file=sys.stderr),
+        dimension=dimension,
+        own=own,
+        places=places,
+        steps=steps,
+        rate=rate,
+    )
+    _show(result, as_json, _train_lines)
+    if result["interrupted"]:
+        raise typer.Exit(130)
+
+
 def _get(source: str, dimension: int | None = None, complete: bool = False) -> Hypergraph:
     """The hypergraph a person named, or a one-sentence error."""
     from contexts import api, formats, vectors
@@ -359,6 +403,16 @@ def _fraction_lines(r: dict[str, Any]) -> list[str]:
         return [*lines, f"contextuality by default: {r['by_default_reason']}"]
     lines.append(f"contextuality by default: {_yes(d['contextual'])}, excess {d['excess']:.6g}")
     return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
+
+
+def _train_lines(r: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
+    ]
+    for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
+        spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
+        lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
+    return lines + [f"against {name}: {text}" for name, text in r["verdicts"].items()]
 
 
 def _yes(value: bool | None) -> str:
