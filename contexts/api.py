@@ -10,6 +10,7 @@ plain data: numbers, strings, lists, None with a reason beside it; never NaN.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def _relations(h: Hypergraph) -> dict[str, Any]:
 
 
 def commute(
-    source: Hypergraph | str | Path, eigenvalues: list[float] | None = None, tolerance: float = TOLERANCE
+    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None = None, tolerance: float = TOLERANCE
 ) -> dict[str, Any]:
     """Which pairs of contexts, as maximal observables, commute; ``source`` may also be a file of observables.
 
@@ -162,7 +163,7 @@ def commute(
 
 
 def _observables(
-    source: Hypergraph | str | Path, eigenvalues: list[float] | None
+    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None
 ) -> tuple[list[str], np.ndarray, np.ndarray | None]:
     """Names, matrices, and bases where the source gives vectors."""
     from contexts import observables as obs
@@ -185,7 +186,7 @@ def _observables(
     return labels, obs.context_observables(h, eigenvalues), bases
 
 
-def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float] | None = None) -> dict[str, Any]:
+def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int] | None = None) -> dict[str, Any]:
     """α, θ and α* with their certificates, and a verdict that says which definition it used.
 
     ``weights`` is None (1 each), ``"multiplicity"`` (contexts an atom lies in) or a number for each atom. θ is given by

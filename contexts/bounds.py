@@ -71,7 +71,7 @@ class Theta:
     dual_matrix: np.ndarray
 
 
-def weights_of(h: Hypergraph, weights: str | Mapping[str, float] | None = None) -> dict[str, float]:
+def weights_of(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> dict[str, float]:
     """One weight an atom: 1 each (None), ``"multiplicity"`` (number of contexts), or the user's, missing atoms being 0.
 
     Raises ValueError for an unknown atom or word, a negative or non-finite weight, or all weights zero.
@@ -81,7 +81,7 @@ def weights_of(h: Hypergraph, weights: str | Mapping[str, float] | None = None) 
     if isinstance(weights, str):
         if weights != "multiplicity":
             raise ValueError(f"weights must be 'multiplicity' or a number for each atom; got {weights!r}")
-        given: Mapping[str, float] = h.multiplicity
+        given: Mapping[str, float | int] = h.multiplicity
     else:
         given = weights
     if unknown := [v for v in given if v not in h.index]:
@@ -94,7 +94,7 @@ def weights_of(h: Hypergraph, weights: str | Mapping[str, float] | None = None) 
     return full
 
 
-def independence_number(h: Hypergraph, weights: str | Mapping[str, float] | None = None) -> Alpha:
+def independence_number(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> Alpha:
     """The largest weight of pairwise non-exclusive atoms, by mixed-integer programming over maximal cliques (HiGHS)."""
     w = weights_of(h, weights)
     cost = -np.array([w[v] for v in h.vertices])
@@ -107,7 +107,7 @@ def independence_number(h: Hypergraph, weights: str | Mapping[str, float] | None
     return Alpha(_tidy(sum(w[v] for v in chosen)), chosen, _tidy(upper))
 
 
-def fractional_packing(h: Hypergraph, weights: str | Mapping[str, float] | None = None) -> AlphaStar:
+def fractional_packing(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> AlphaStar:
     """α*: max Σ wᵢxᵢ with Σ_{i∈Q} xᵢ ≤ 1 on every maximal clique Q, x ≥ 0, and the dual clique cover (HiGHS)."""
     w = weights_of(h, weights)
     cost = np.array([w[v] for v in h.vertices])
@@ -122,7 +122,7 @@ def fractional_packing(h: Hypergraph, weights: str | Mapping[str, float] | None 
     return AlphaStar(_tidy(-primal.fun), assignment, _tidy(dual.fun), cover)
 
 
-def lovasz(h: Hypergraph, weights: str | Mapping[str, float] | None = None) -> Theta:
+def lovasz(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> Theta:
     """θ of the orthogonality graph (Lovász 1979; weighted as in Grötschel, Lovász & Schrijver), by an SDP in cvxpy.
 
     max Σ √(wᵢwⱼ) Xᵢⱼ with X ⪰ 0, tr X = 1, Xᵢⱼ = 0 on exclusive pairs. The answer of an open solver (Clarabel or SCS)

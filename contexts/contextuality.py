@@ -111,7 +111,7 @@ def contextual_fraction(table: EmpiricalTable) -> float:
     return _fraction(np.concatenate(rows), np.concatenate([t.ravel() for t in table.tables]))
 
 
-def contextual_fraction_of(h: Hypergraph, probabilities: Mapping[str, float]) -> float:
+def contextual_fraction_of(h: Hypergraph, probabilities: Mapping[str, float | int]) -> float:
     """The same for one probability an atom: 1 − the largest weight of a mixture of two-valued states below them.
 
     1 when there is no two-valued state. Raises ValueError for a missing atom or a context whose sum is not 1.

@@ -49,7 +49,7 @@ class Hypergraph:
         contexts: Iterable[Iterable[object]] = (),
         exclusive_pairs: Iterable[Iterable[object]] = (),
         dimension: int | None = None,
-        vectors: Mapping[Any, Sequence[complex] | np.ndarray] | None = None,
+        vectors: Mapping[Any, Any] | None = None,
         name: str = "",
         notes: Mapping[str, Any] | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -29,7 +30,7 @@ PAULI = {
 
 
 def maximal_observable(
-    vectors: np.ndarray, eigenvalues: Sequence[float] | None = None, tolerance: float = TOLERANCE
+    vectors: np.ndarray, eigenvalues: Sequence[float | int] | np.ndarray | None = None, tolerance: float = TOLERANCE
 ) -> np.ndarray:
     """A = Σ λᵢ|eᵢ⟩⟨eᵢ| (Svozil, Eqs. 2 and 4), a d × d Hermitian matrix.
 
@@ -68,7 +69,7 @@ class SpectralForm:
         return max(self.multiplicities) > 1
 
 
-def spectral_form(matrix: np.ndarray, tolerance: float = TOLERANCE) -> SpectralForm:
+def spectral_form(matrix: Any, tolerance: float = TOLERANCE) -> SpectralForm:
     """Eigenvalues, projectors and multiplicities of a Hermitian matrix; degeneracy is reported, not hidden.
 
     Eigenvalues closer than tolerance · max(1, largest |eigenvalue|) count as equal. Raises ValueError for a matrix that
@@ -87,7 +88,7 @@ def spectral_form(matrix: np.ndarray, tolerance: float = TOLERANCE) -> SpectralF
     )
 
 
-def hermitian(matrix: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
     """Check that a matrix is square, finite and Hermitian; ValueError says which entry is off and by how much."""
     try:
         matrix = np.asarray(matrix)
@@ -253,7 +254,7 @@ def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> np.ndarray:
     return np.stack(bases)
 
 
-def context_observables(h: Hypergraph, eigenvalues: Sequence[float] | None = None) -> np.ndarray:
+def context_observables(h: Hypergraph, eigenvalues: Sequence[float | int] | np.ndarray | None = None) -> np.ndarray:
     """The maximal observable of every context, (contexts, d, d); eigenvalues by place in the context, 1 … d by
     default."""
     return np.stack([maximal_observable(b, eigenvalues, tolerance=1e-7) for b in context_bases(h)])

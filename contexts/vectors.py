@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ PARALLEL = 1e-9
 """Two unit vectors are the same ray when the sine of the angle between them is at most this."""
 
 
-def as_rays(h: Hypergraph, vectors: Mapping[str, Sequence[complex] | np.ndarray]) -> dict[str, np.ndarray]:
+def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Check one vector for every atom and return them as float64 or complex128 arrays, lengths untouched.
 
     Raises ValueError for a missing or unknown atom, a wrong length, an entry that is no finite number, a zero vector.
@@ -200,7 +201,7 @@ def expand_pairs(h: Hypergraph, tolerance: float = TOLERANCE) -> Hypergraph:
     return h.replace(exclusive_pairs=[*h.exclusive_pairs, *extra])
 
 
-def from_vectors(vectors: Mapping[str, Sequence[complex]], name: str = "", tolerance: float = TOLERANCE) -> Hypergraph:
+def from_vectors(vectors: Mapping[str, Any], name: str = "", tolerance: float = TOLERANCE) -> Hypergraph:
     """The hypergraph of a set of rays: every orthonormal basis among them is a context, other orthogonal pairs are
     exclusive.
 

@@ -283,7 +283,7 @@ def _numbers(text: str, flag: str) -> list[float] | None:
         raise UserError(f"{flag}: expected numbers with commas between, such as 1,2,3; got {text!r}") from None
 
 
-def _weights(text: str) -> str | dict[str, float] | None:
+def _weights(text: str) -> str | dict[str, float | int] | None:
     if not text or text == "multiplicity":
         return text or None
     if Path(text).suffix == ".json":
