@@ -24,6 +24,9 @@ from contexts.vectors import check_vectors
 RELATION_LIMIT = 2_000
 """Atoms past which `states` does not ask about all pairs."""
 
+PAIR_DETAIL_LIMIT = 200
+"""Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
+
 CONFLICT_LIMIT = 500_000
 """Conflicts of the SAT solver after which the chromatic number is left undecided."""
 
@@ -102,6 +105,7 @@ def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, 
         result["states_complete"] = listing.complete
         if not listing.complete:
             result["states_reason"] = listing.reason
+        result |= _partitions(h, listing)
     result |= _relations(h)
     try:
         result["strong_chromatic_number"] = satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)
@@ -112,6 +116,19 @@ def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, 
         subset = satisfiability.critical_contexts(h)
         result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
     return result
+
+
+def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
+    """The partition logic of a small separating set of the listed states, or None with the reason."""
+    try:
+        few = valuations.separating_subset(h, listing.states)
+        logic = valuations.partition_logic(h, few)
+    except ValueError as error:
+        return {"partition_logic": None, "partition_logic_reason": str(error)}
+    return {
+        "partition_logic": {v: list(numbers) for v, numbers in logic.items()},
+        "partition_logic_states": [list(valuations.true_atoms(h, s)) for s in few],
+    }
 
 
 def _relations(h: Hypergraph) -> dict[str, Any]:
@@ -146,7 +163,7 @@ def commute(
                 "norm": float(norms[i, j]),
                 "commute": bool(table[i, j]),
             }
-            if bases is not None:
+            if bases is not None and len(labels) <= PAIR_DETAIL_LIMIT:
                 pair["unbiasedness"] = obs.mutual_unbiasedness(bases[i], bases[j])
                 pair["entropic_bound_bits"] = obs.maassen_uffink(bases[i], bases[j])
                 pair["incompatibility"] = obs.incompatibility(bases[i], bases[j])
@@ -327,6 +344,19 @@ def fraction(source: str | Path) -> dict[str, Any]:
         keys = ("rank", "s_odd", "inconsistency", "excess", "contextual")
         result["by_default"] = {key: getattr(cbd, key) for key in keys}
     return result
+
+
+def train(task: Any = "bank", seeds: int = 6, **settings: Any) -> dict[str, Any]:
+    """Train learned contexts beside controls and baselines: see :func:`contexts.sense_study.study`.
+
+    ``task`` is a :class:`~contexts.senses.SenseTask`, "bank", or a folder in CoarseWSD-20 layout. The command line adds
+    the shipped texts and the transformer, which this package does not know.
+    """
+    from contexts import sense_study, sense_tasks
+
+    if isinstance(task, str | Path):
+        task = sense_tasks.bank() if task == "bank" else sense_tasks.coarse_wsd(task)
+    return sense_study.study(task, range(seeds), **settings)
 
 
 def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> dict[str, Any]:

@@ -50,7 +50,10 @@ def check(
         result = api.check(h, tolerance)
     if convert is not None:
         with blame(convert):
-            formats.write(h, convert)
+            if convert.suffix.lower() in (".yaml", ".yml"):
+                _write_yaml(formats.to_dict(h), convert)
+            else:
+                formats.write(h, convert)
     _show(result, as_json, _check_lines)
     raise typer.Exit(0 if result["ok"] else 1)
 
@@ -272,6 +275,16 @@ def _yaml(path: Path) -> Any:
     if document.problems:
         raise UserError("; ".join(map(str, document.problems)))
     return document.data
+
+
+def _write_yaml(data: dict[str, Any], path: Path) -> None:
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="safe")
+    yaml.default_flow_style = None  # lists of plain values on one line
+    yaml.width = 110
+    with path.open("w", encoding="utf-8") as file:
+        yaml.dump(data, file)
 
 
 def _numbers(text: str, flag: str) -> list[float] | None:

@@ -53,6 +53,10 @@ def test_states_listed_up_to_a_limit(qattn):
     assert len(result["states"]) == 4
     assert result["states_complete"] is False
     assert "limit of 4" in result["states_reason"]
+    whole = data(qattn("contexts", "states", "pentagon", "--list", "--json"))
+    size = len(whole["partition_logic_states"])
+    for context in library.load("pentagon").contexts:
+        assert sorted(n for v in context for n in whole["partition_logic"][v]) == list(range(1, size + 1))
 
 
 def test_states_of_a_kochen_specker_set(qattn):
@@ -150,6 +154,12 @@ def test_yaml_is_read(qattn, tmp_path):
     path = tmp_path / "h.yaml"
     path.write_text("dimension: 3\ncontexts:\n  - [bank, economy, money]\n  - [bank, river, water]\n")
     assert data(qattn("contexts", "states", path, "--json"))["count"] == "5"
+    for name in ("peres_33", "witting"):  # written and read back, √2 and complex rays to the last bit
+        assert qattn("contexts", "check", name, "--convert", path)[0] == 0
+        assert qattn("contexts", "check", path, "--convert", tmp_path / "back.json")[0] == 0
+        h, back = library.load(name), formats.read(tmp_path / "back.json")
+        assert back == h
+        assert all(np.array_equal(back.vectors[v], h.vectors[v]) for v in h.vertices)
     path.write_text("dimension: 3\ndimension: 4\ncontexts: [[a, b]]\n")
     code, _, err = qattn("contexts", "states", path)
     assert code == 2
