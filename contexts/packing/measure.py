@@ -38,8 +38,8 @@ class Measurement:
     """What :func:`measure` found. ``quantiles`` are of |cos| over pairs i ≠ j; ``sampled_pairs`` is None if over all.
 
     ``mean_nearest`` is the mean over rows of their largest |cos|; ``duplicates`` counts the pairs with |cos| above
-    1 − 1e-6, the first of which are among ``pairs``. ``gflops`` and ``gemm_peak_gflops`` are the rate reached over the whole
-    search and that of bare products of the same blocks, both per CPU-second and measured in the same call.
+    1 − 1e-6, the first of which are among ``pairs``. ``gflops`` and ``gemm_peak_gflops`` are the rate reached over the
+    whole search and that of bare products of the same blocks, both per CPU-second and measured in the same call.
     """
 
     n: int

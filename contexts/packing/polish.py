@@ -1,0 +1,105 @@
+"""The last digits of a packing: make the active pairs exactly equal, then descend along them.
+
+Near a local optimum the pairs with the largest |⟨u,v⟩| (the active ones) are equal. Gauss-Newton on |⟨u,v⟩|² = t over
+those pairs converges quadratically, also at the highly degenerate optima (E8, mutually unbiased bases) where a linear
+programme stalls. Where it does not lower the maximum, a sequence of linear programmes "min t: |⟨u,v⟩|² + d|⟨u,v⟩|² ≤ t" in
+a shrinking box takes over. A polish never returns a packing worse than it was given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from contexts.packing.measure import coherence, normalise
+
+LARGEST_PROGRAMME = 60_000  # unknowns × constraints beyond which linear programmes cost more than they give
+GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
+
+
+def polish(vectors: np.ndarray, tolerance: float = 1e-13) -> np.ndarray:
+    """Unit rows (n, d) of a local optimum near the given ones, to about 1e-12 in coherence where it is regular."""
+    best = normalise(vectors)
+    value = coherence(best)
+    for gap in GAPS:
+        trial, reached = _equalise(best, gap, tolerance)
+        if reached < value - 1e-15:
+            best, value = trial, reached
+    n, d = best.shape
+    unknowns = n * d * (2 if np.iscomplexobj(best) else 1)
+    box = 1e-3
+    for _ in range(40):
+        pairs = _active(best, min(0.3, 8 * box))
+        if len(pairs[0]) * unknowns > LARGEST_PROGRAMME * 10 or box < 1e-9:
+            break
+        step = _programme(best, pairs, box)
+        if step is None:
+            box /= 4
+            continue
+        trial = normalise(best + step)
+        reached = coherence(trial)
+        if reached < value - 1e-15:
+            gained = value - reached
+            best, value = trial, reached
+            box *= 2 if gained > 0.1 * box else 0.5
+            if gained < 1e-13:
+                break
+        else:
+            box /= 4
+    return best
+
+
+def _equalise(x: np.ndarray, gap: float, tolerance: float) -> tuple[np.ndarray, float]:
+    """Gauss-Newton steps for |⟨u,v⟩|² = t over the pairs within ``gap`` of the largest, t unknown too."""
+    i, j = _active(x, gap)
+    if len(i) < 2:
+        return x, coherence(x)
+    for _ in range(8):
+        values, slopes = _linearise(x, i, j)
+        t = values.mean()
+        matrix = np.hstack([slopes, -np.ones((len(i), 1))])
+        step = np.linalg.lstsq(matrix, t - values, rcond=1e-10)[0][:-1]
+        size = np.abs(step).max()
+        if not np.isfinite(size) or size > 0.3:
+            break
+        x = normalise(x + _as_vectors(step, x))
+        if size < tolerance:
+            break
+    return x, coherence(x)
+
+
+def _programme(x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float) -> np.ndarray | None:
+    values, slopes = _linearise(x, *pairs)
+    unknowns = slopes.shape[1]
+    cost = np.zeros(unknowns + 1)
+    cost[-1] = 1
+    matrix = csr_array(np.hstack([slopes, -np.ones((len(values), 1))]))
+    limits = [(-box, box)] * unknowns + [(None, None)]
+    found = linprog(cost, A_ub=matrix, b_ub=values.max() - values, bounds=limits, method="highs")
+    return _as_vectors(found.x[:-1], x) if found.status == 0 else None
+
+
+def _active(x: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
+    squares = np.triu(np.abs(x @ x.conj().T) ** 2, 1)
+    return np.nonzero(squares > max(squares.max() - gap, 0))
+
+
+def _linearise(x: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """|⟨x_i,x_j⟩|² of the pairs and its derivative along the sphere, in real coordinates (all Re, then all Im)."""
+    n, d = x.shape
+    product = np.einsum("pd,pd->p", x[i], x[j].conj())
+    values = np.abs(product) ** 2
+    rows = np.arange(len(i))
+    slopes = np.zeros((len(i), n, d), x.dtype)
+    slopes[rows, i] = 2 * (product[:, None] * x[j] - values[:, None] * x[i])
+    slopes[rows, j] = 2 * (product.conj()[:, None] * x[i] - values[:, None] * x[j])
+    flat = slopes.reshape(len(i), -1)
+    return values, np.hstack([flat.real, flat.imag]) if np.iscomplexobj(x) else flat
+
+
+def _as_vectors(step: np.ndarray, x: np.ndarray) -> np.ndarray:
+    if np.iscomplexobj(x):
+        half = len(step) // 2
+        return (step[:half] + 1j * step[half:]).reshape(x.shape)
+    return step.reshape(x.shape)
