@@ -22,12 +22,13 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.fields import check_field, check_size
 from contexts.packing.lbfgs import minimise
 from contexts.packing.measure import coherence, normalise
-from contexts.packing.polish import polish
+from contexts.packing.polish import descend, equalise
 from contexts.packing.symmetry import Symmetry, paulis, random_cyclic, trivial, weyl_heisenberg
 
 POOL = 6  # packings kept as material for perturbation
 SAME = 1e-7  # two coherences closer than this count as the same local optimum
-ENTRIES = 200_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
+ENTRIES = 60_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
+HALFWAY, LAST = 100, 2e4  # β/d at which a batch is thinned out, and at which annealing ends
 
 
 @dataclass
@@ -137,8 +138,11 @@ def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tup
     return top + np.log(total) / beta, gradient
 
 
-def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: float, iterations: int = 100) -> np.ndarray:
-    """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised."""
+def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: float, iterations: int = 80) -> np.ndarray:
+    """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
+
+    A restart whose β has reached ``last`` waits, at that β, for the others.
+    """
     shape, dtype = x.shape, x.dtype
     beta = beta.copy()
     while True:
@@ -178,18 +182,24 @@ def _round(state: State) -> None:
         x, beta = _perturbed(state, rng, batch), beta * 8
     else:
         x = _gaussian(rng, (batch, rows, d), field)
-    x = anneal(x, beta, symmetry, last=2e4 * d)
+    x = anneal(x, beta, symmetry, last=HALFWAY * d)
+    promising = np.argsort(_coherences(symmetry.spread(x)))[: max(3, batch // 3)]
+    x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d)
     full = symmetry.spread(x)
     values = _coherences(full)
     how = kind if kind != "symmetric" else f"symmetric ({symmetry.name})"
     order = np.argsort(values)
     best = state.coherence
-    # polish what could be a new best; a smoothed optimum lies at most a few 1e-4 above its polished value
     for k in order[:3]:
         if values[k] > min(best, values[order[0]]) + 2e-3:
             break
-        vectors = polish(full[k])
-        _offer(state, coherence(vectors), vectors, how)
+        vectors = equalise(full[k])
+        value = coherence(vectors)
+        # linear programmes only for what may become a new best and is not a known optimum met again
+        if value < best + 1e-4 and all(abs(value - known) > 1e-11 for known, _, _ in state.pool):
+            vectors = descend(vectors)
+            value = coherence(vectors)
+        _offer(state, value, vectors, how)
     near = int(np.count_nonzero(values < state.coherence + 3e-4))
     state.hits = near if state.coherence < best - SAME else state.hits + near
 

@@ -18,14 +18,26 @@ LARGEST_PROGRAMME = 60_000  # unknowns × constraints beyond which linear progra
 GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
 
 
-def polish(vectors: np.ndarray, tolerance: float = 1e-13) -> np.ndarray:
+def polish(vectors: np.ndarray) -> np.ndarray:
     """Unit rows (n, d) of a local optimum near the given ones, to about 1e-12 in coherence where it is regular."""
+    return descend(equalise(vectors))
+
+
+def equalise(vectors: np.ndarray) -> np.ndarray:
+    """Gauss-Newton on the active pairs, for several readings of which pairs are active; milliseconds."""
     best = normalise(vectors)
     value = coherence(best)
     for gap in GAPS:
-        trial, reached = _equalise(best, gap, tolerance)
+        trial, reached = _gauss_newton(best, gap)
         if reached < value - 1e-15:
             best, value = trial, reached
+    return best
+
+
+def descend(vectors: np.ndarray) -> np.ndarray:
+    """Linear programmes in a trust box that grows on success and shrinks on failure; a second or so."""
+    best = normalise(vectors)
+    value = coherence(best)
     n, d = best.shape
     unknowns = n * d * (2 if np.iscomplexobj(best) else 1)
     box = 1e-3
@@ -50,7 +62,7 @@ def polish(vectors: np.ndarray, tolerance: float = 1e-13) -> np.ndarray:
     return best
 
 
-def _equalise(x: np.ndarray, gap: float, tolerance: float) -> tuple[np.ndarray, float]:
+def _gauss_newton(x: np.ndarray, gap: float, tolerance: float = 1e-13) -> tuple[np.ndarray, float]:
     """Gauss-Newton steps for |⟨u,v⟩|² = t over the pairs within ``gap`` of the largest, t unknown too."""
     i, j = _active(x, gap)
     if len(i) < 2:
