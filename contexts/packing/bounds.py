@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from contexts.packing.fields import HALF_DIMENSION, check_epsilon, check_field, check_size, gerzon
+from contexts.packing.fields import HALF_DIMENSION, Number, check_epsilon, check_field, check_size, gerzon
 from contexts.packing.levenshtein import levenshtein
 
 MAX_ORDER = 400
@@ -27,7 +27,7 @@ def log_moment(d: int, order: int, field: str) -> float:
     )  # Π (1/2+j)/(d/2+j)
 
 
-def welch(d: int, n: float, field: str, order: int | None = None) -> float | None:
+def welch(d: int, n: Number, field: str, order: int | None = None) -> float | None:
     """Welch's bound of order k: μ^{2k} ≥ (n c_k − 1)/(n − 1), c_k = E|⟨u,v⟩|^{2k}; the best order if none is given.
 
     Applies where n c_k > 1. Sources: Welch 1974 (complex, c_k = 1/C(d+k−1,k)); Sidelnikov 1974 (real, the larger c_k).
@@ -44,13 +44,13 @@ def welch(d: int, n: float, field: str, order: int | None = None) -> float | Non
     return best
 
 
-def rankin(d: int, n: float, field: str) -> float | None:
+def rankin(d: int, n: Number, field: str) -> float | None:
     """Rankin's (orthoplex) bound: μ ≥ 1/√d once n exceeds Gerzon's number (Rankin 1955)."""
     _check(d, n, field)
     return 1 / math.sqrt(d) if n > gerzon(d, field) else None
 
 
-def levenshtein_second(d: int, n: float, field: str) -> float | None:
+def levenshtein_second(d: int, n: Number, field: str) -> float | None:
     """Levenshtein's second bound, μ² ≥ (n(m+1) − d(md+1)) / ((n−d)(md+1)), m = 1/2 real, 1 complex.
 
     Applies where n exceeds Gerzon's number. Source: Levenshtein 1982; in this form Haas, Hammen & Mixon 2017.
@@ -62,7 +62,7 @@ def levenshtein_second(d: int, n: float, field: str) -> float | None:
     return math.sqrt((n * (m + 1) - d * (m * d + 1)) / ((n - d) * (m * d + 1)))
 
 
-def bukh_cox(d: int, n: float, field: str) -> float | None:
+def bukh_cox(d: int, n: Number, field: str) -> float | None:
     """Bukh and Cox's bound for a few vectors more than dimensions, k = n − d ≥ 1: μ ≥ M / (n(1 + m(k−1)√(1/m+k)) − M).
 
     M = k(1 + m(k−1)). Source: Bukh & Cox, "Nearly orthogonal vectors and small antipodal spherical codes" (2020).
@@ -75,7 +75,7 @@ def bukh_cox(d: int, n: float, field: str) -> float | None:
     return size / (n * (1 + m * (k - 1) * math.sqrt(1 / m + k)) - size)
 
 
-def plane(d: int, n: float, field: str) -> float | None:
+def plane(d: int, n: Number, field: str) -> float | None:
     """d = 2. Real: μ ≥ cos(π/n), met by n equally spaced lines. Complex: Fejes Tóth's bound on the Bloch sphere.
 
     Fejes Tóth 1943: n points on S² have two within angle δ, cos δ = (cot²ω − 1)/2, ω = πn/(6(n−2)); lines of C² are
@@ -93,7 +93,7 @@ def plane(d: int, n: float, field: str) -> float | None:
 class CoherenceBound(NamedTuple):
     """A named lower bound on coherence, where it holds, and a sentence about its range for people."""
 
-    function: Callable[[int, float, str], float | None]
+    function: Callable[[int, Number, str], float | None]
     applies: str
 
 
@@ -107,7 +107,7 @@ COHERENCE_BOUNDS: dict[str, CoherenceBound] = {
 }
 
 
-def best_bound(d: int, n: float, field: str) -> tuple[float, str]:
+def best_bound(d: int, n: Number, field: str) -> tuple[float, str]:
     """The largest of :data:`COHERENCE_BOUNDS` at (d, n) and its name; (0, "trivial") where none applies (n ≤ d)."""
     _check(d, n, field)
     found = [(value, name) for name, bound in COHERENCE_BOUNDS.items() if (value := bound.function(d, n, field))]
@@ -116,7 +116,7 @@ def best_bound(d: int, n: float, field: str) -> tuple[float, str]:
     return next((pair for pair in found if pair[0] >= top * (1 - 1e-13)), (0.0, "trivial"))
 
 
-def largest_n(bound: Callable[[int, float, str], float | None], d: int, eps: float, field: str) -> float | None:
+def largest_n(bound: Callable[[int, Number, str], float | None], d: int, eps: Number, field: str) -> float | None:
     """Invert a coherence bound: the most vectors it allows at coherence ε, or None if it limits none up to 2^1000.
 
     If the bound at n exceeds ε, no n vectors reach ε, nor do more than n (a subset would). The first 200 n are tried in
@@ -142,12 +142,12 @@ def largest_n(bound: Callable[[int, float, str], float | None], d: int, eps: flo
     return allowed
 
 
-def _exceeds(bound: float | None, eps: float) -> bool:
+def _exceeds(bound: Number | None, eps: Number) -> bool:
     # a bound met with equality must not be read as violated because of rounding
     return bound is not None and bound > eps * (1 + 1e-12)
 
 
-def _check(d: int, n: float, field: str) -> None:
+def _check(d: int, n: Number, field: str) -> None:
     check_size("d", d)
     check_size("n", n)
     check_field(field)

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.special import betainc, betaln, gammaln
 
 from contexts.packing.bounds import MAX_ORDER, bukh_cox, largest_n, plane
-from contexts.packing.fields import check_epsilon, check_field, check_size, gerzon
+from contexts.packing.fields import Number, check_epsilon, check_field, check_size, gerzon
 from contexts.packing.levenshtein import log_levenshtein
 
 
-def log_tail(d: int, eps: float, field: str) -> float:
+def log_tail(d: int, eps: Number, field: str) -> float:
     """ln P(|⟨u,v⟩| > ε) for independent uniform unit vectors, exactly.
 
     |⟨u,v⟩|² has the law Beta(1/2, (d−1)/2) in R^d and Beta(1, d−1) in C^d. Relative error of P
@@ -48,7 +48,7 @@ def log_tail(d: int, eps: float, field: str) -> float:
     return a * math.log(x) + 2 * b * math.log(eps) - math.log(a) - float(betaln(a, b)) + math.log(total)
 
 
-def tail_epsilon(d: int, log_probability: float, field: str) -> float:
+def tail_epsilon(d: int, log_probability: Number, field: str) -> float:
     """The ε with ln P(|⟨u,v⟩| > ε) equal to ``log_probability`` (≤ 0): :func:`log_tail` inverted by bisection."""
     if d == 1:
         return 1.0
@@ -65,13 +65,13 @@ def tail_epsilon(d: int, log_probability: float, field: str) -> float:
 # ---- lower bounds: so many vectors exist ------------------------------------------------------------------------
 
 
-def orthonormal_basis(d: int, eps: float, field: str) -> float:
+def orthonormal_basis(d: int, eps: Number, field: str) -> float:
     """N ≥ d: an orthonormal basis has coherence 0."""
     _check(d, eps, field)
     return math.log(d)
 
 
-def union_bound(d: int, eps: float, field: str) -> float | None:
+def union_bound(d: int, eps: Number, field: str) -> float | None:
     """Independent random vectors: N exist if N(N−1)/2 · P(|⟨u,v⟩| > ε) < 1, with the exact Beta tail (first moment).
 
     N is about √(2/P), a square root below :func:`greedy`. None where not even two vectors follow.
@@ -80,7 +80,7 @@ def union_bound(d: int, eps: float, field: str) -> float | None:
     return _log_pairs(log_tail(d, eps, field), below=0.0)
 
 
-def greedy(d: int, eps: float, field: str) -> float | None:
+def greedy(d: int, eps: Number, field: str) -> float | None:
     """N ≥ ⌈1/P(|⟨u,v⟩| > ε)⌉: add vectors until the caps around them cover the sphere (Gilbert, Varshamov).
 
     Real: P = I_{1−ε²}((d−1)/2, 1/2). Complex: P = (1−ε²)^{d−1} exactly. None for ε = 1, where P = 0.
@@ -92,7 +92,7 @@ def greedy(d: int, eps: float, field: str) -> float | None:
     return math.log(math.ceil(math.exp(log_n) * (1 - 1e-9))) if log_n < 30 else log_n
 
 
-def greedy_explicit(d: int, eps: float, field: str) -> float:
+def greedy_explicit(d: int, eps: Number, field: str) -> float:
     """N ≥ exp(ε²(d−1)/2) real, exp(ε²(d−1)) complex: :func:`greedy` with P ≤ (1−ε²)^{(d−1)/2}, (1−ε²)^{d−1}.
 
     The left side of Svozil, Sec. VII, with explicit constants; true for every 0 < ε ≤ 1 and d.
@@ -101,7 +101,7 @@ def greedy_explicit(d: int, eps: float, field: str) -> float:
     return eps * eps * (d - 1) / (2 if field == "real" else 1)
 
 
-def johnson_lindenstrauss(d: int, eps: float, field: str) -> float | None:
+def johnson_lindenstrauss(d: int, eps: Number, field: str) -> float | None:
     """Project an orthonormal basis of R^N to R^d: N exist if d ≥ 4 ln(2N+1) / (δ²/2 − δ³/3), δ = ε/(1+ε).
 
     Dasgupta & Gupta 2003 keep the squared distances of the points 0, ±e_i within 1 ± δ. By polarisation
@@ -119,7 +119,7 @@ def johnson_lindenstrauss(d: int, eps: float, field: str) -> float | None:
 # ---- upper bounds: more vectors cannot exist --------------------------------------------------------------------
 
 
-def welch_capacity(d: int, eps: float, field: str) -> float | None:
+def welch_capacity(d: int, eps: Number, field: str) -> float | None:
     """Welch's bound inverted: N ≤ (1 − ε^{2k})/(c_k − ε^{2k}) for every k with ε^{2k} < c_k; the least over k.
 
     k = 1 is the relative bound, N ≤ d(1−ε²)/(1−dε²) for ε < 1/√d. None where no order up to 400 applies.
@@ -128,25 +128,25 @@ def welch_capacity(d: int, eps: float, field: str) -> float | None:
     return _least_over_orders(d, eps, lambda k: _log_moment(d, k, field))
 
 
-def rankin_capacity(d: int, eps: float, field: str) -> float | None:
+def rankin_capacity(d: int, eps: Number, field: str) -> float | None:
     """N ≤ d(d+1)/2 (real), d² (complex) for ε < 1/√d: Rankin's bound inverted."""
     _check(d, eps, field)
     return math.log(gerzon(d, field)) if eps * eps * d < 1 - 1e-12 else None
 
 
-def bukh_cox_capacity(d: int, eps: float, field: str) -> float | None:
+def bukh_cox_capacity(d: int, eps: Number, field: str) -> float | None:
     """Bukh and Cox's bound inverted by :func:`~contexts.packing.bounds.largest_n`."""
     _check(d, eps, field)
     return _log_largest(bukh_cox, d, eps, field)
 
 
-def plane_capacity(d: int, eps: float, field: str) -> float | None:
+def plane_capacity(d: int, eps: Number, field: str) -> float | None:
     """d = 2: exact in R², Fejes Tóth's bound in C² (:func:`~contexts.packing.bounds.plane` inverted)."""
     _check(d, eps, field)
     return _log_largest(plane, d, eps, field) if d == 2 and eps < 1 else None
 
 
-def alon(d: int, eps: float, field: str) -> float | None:
+def alon(d: int, eps: Number, field: str) -> float | None:
     """Alon's rank argument: N(1 − D ε^{2k}) ≤ D(1 − ε^{2k}) with D = C(d+k−1, k) ≥ rank of the k-th entrywise power.
 
     Alon 2003, "Problems and results in extremal combinatorics I", Sec. 9: uniformly in 1/√d ≤ ε < 1/2 it gives
@@ -156,7 +156,7 @@ def alon(d: int, eps: float, field: str) -> float | None:
     return _least_over_orders(d, eps, lambda k: _log_moment(d, k, "complex"))
 
 
-def kabatiansky_levenshtein_exponent(eps: float, field: str) -> float:
+def kabatiansky_levenshtein_exponent(eps: Number, field: str) -> float:
     """lim sup (ln N)/d as d → ∞ at *fixed* ε is at most this: asymptotic, not a bound at any finite d.
 
     h = (1+κ)ln(1+κ) − κ ln κ, κ = (1−s)/(2s), s = √(1−ε²); twice h for C^d. Kabatiansky & Levenshtein 1978 (the
@@ -174,7 +174,7 @@ def kabatiansky_levenshtein_exponent(eps: float, field: str) -> float:
 class CapacityBound(NamedTuple):
     """A bound on ln N_ε(d), with a sentence for people about where it applies."""
 
-    function: Callable[[int, float, str], float | None]
+    function: Callable[[int, Number, str], float | None]
     applies: str
 
 
@@ -195,12 +195,12 @@ UPPER: dict[str, CapacityBound] = {
 }
 
 
-def lower_capacity(d: int, eps: float, field: str) -> tuple[float, str]:
+def lower_capacity(d: int, eps: Number, field: str) -> tuple[float, str]:
     """The largest of the lower bounds on ln N_ε(d), and its name."""
     return max((value, name) for name, b in LOWER.items() if (value := b.function(d, eps, field)) is not None)
 
 
-def upper_capacity(d: int, eps: float, field: str) -> tuple[float, str] | None:
+def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
     """The smallest of the upper bounds on ln N_ε(d), and its name; None where none applies (ε = 1: no limit)."""
     if d == 1 and eps < 1:
         return 0.0, "d = 1"
@@ -208,7 +208,7 @@ def upper_capacity(d: int, eps: float, field: str) -> tuple[float, str] | None:
     return min(found) if found else None
 
 
-def random_coherence(d: int, n: float, field: str) -> float:
+def random_coherence(d: int, n: Number, field: str) -> float:
     """The median coherence of n independent random vectors: n(n−1)/2 · P(ε) = ln 2, pairs taken as independent."""
     check_size("n", n)
     if n < 2:
@@ -216,13 +216,13 @@ def random_coherence(d: int, n: float, field: str) -> float:
     return tail_epsilon(d, math.log(math.log(2)) - math.log(n) - math.log((n - 1) / 2), field)
 
 
-def _check(d: int, eps: float, field: str) -> None:
+def _check(d: int, eps: Number, field: str) -> None:
     check_size("d", d)
     check_epsilon(eps)
     check_field(field)
 
 
-def _log_pairs(log_probability: float, below: float) -> float | None:
+def _log_pairs(log_probability: Number, below: Number) -> float | None:
     """ln of the largest N ≥ 2 with ln(N(N−1)/2) + ln P < ``below``."""
     if math.isinf(log_probability):
         return None
@@ -240,7 +240,7 @@ def _log_moment(d: int, order: np.ndarray, field: str) -> np.ndarray:
     return gammaln(start + order) - gammaln(start) + gammaln(total) - gammaln(total + order)
 
 
-def _least_over_orders(d: int, eps: float, log_moment: Callable[[np.ndarray], np.ndarray]) -> float | None:
+def _least_over_orders(d: int, eps: Number, log_moment: Callable[[np.ndarray], np.ndarray]) -> float | None:
     """min over k of ln (1 − ε^{2k})/(c_k − ε^{2k})."""
     if eps == 1 or d == 1:
         return None
@@ -253,6 +253,6 @@ def _least_over_orders(d: int, eps: float, log_moment: Callable[[np.ndarray], np
     return float(np.min(np.log(-np.expm1(log_power)) - log_c - np.log(-np.expm1(log_power - log_c))))
 
 
-def _log_largest(bound: Callable[[int, float, str], float | None], d: int, eps: float, field: str) -> float | None:
+def _log_largest(bound: Callable[[int, Number, str], float | None], d: int, eps: Number, field: str) -> float | None:
     n = largest_n(bound, d, eps, field)
     return None if n is None else math.log(n)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Literal
 
+import numpy as np
+
 Field = Literal["real", "complex"]
+Number = int | float
 
 #: m of the zonal harmonics: half the real dimension of the field (1/2 for R, 1 for C).
 HALF_DIMENSION = {"real": 0.5, "complex": 1.0}
@@ -17,16 +19,16 @@ def check_field(field: str) -> None:
         raise ValueError(f"field must be 'real' or 'complex', got {field!r}")
 
 
-def check_size(name: str, value: float) -> None:
+def check_size(name: str, value: object) -> None:
     """``value`` must be a positive whole number; floats above 2^53 stand for numbers too large to write out."""
-    whole = isinstance(value, numbers.Real) and math.isfinite(value) and value == math.floor(value)
-    if isinstance(value, bool) or not whole or value < 1:
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value != math.floor(value) or value < 1:  # type: ignore
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
 
 
-def check_epsilon(eps: float) -> None:
+def check_epsilon(eps: object) -> None:
     """ε is the largest |⟨u,v⟩| tolerated: 0 < ε ≤ 1."""
-    if not isinstance(eps, numbers.Real) or isinstance(eps, bool) or not 0 < eps <= 1:
+    if isinstance(eps, bool) or not isinstance(eps, int | float | np.floating) or not 0 < eps <= 1:
         raise ValueError(f"epsilon must be in (0, 1], got {eps!r}")
 
 

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import brentq
 
-from contexts.packing.fields import check_epsilon, check_field, check_size, gerzon
+from contexts.packing.fields import Number, check_epsilon, check_field, check_size, gerzon
 
 DIGITS = 40
 MAX_ORDER = 4000
 
 
-def log_levenshtein(d: int, eps: float, field: str) -> float | None:
+def log_levenshtein(d: int, eps: Number, field: str) -> float | None:
     """ln of Levenshtein's upper bound on the number of lines of R^d or C^d with coherence at most ε.
 
     The order is the one whose interval holds ε. None for d = 1, for ε = 1 and when the order would pass 4000 (ε close
@@ -49,7 +49,7 @@ def log_levenshtein(d: int, eps: float, field: str) -> float | None:
         return float(mpmath.log(scale * (1 - ratio) * sum(p * p for p in at_one[:k])))
 
 
-def levenshtein(d: int, n: float, field: str) -> float | None:
+def levenshtein(d: int, n: Number, field: str) -> float | None:
     """Levenshtein's bound of every order, inverted: the least coherence it allows n lines of R^d or C^d.
 
     Applies for n > d ≥ 2. Found by Brent's method on ln N(ε) and rounded down by 1e-12, so that it stays a bound.
@@ -61,7 +61,7 @@ def levenshtein(d: int, n: float, field: str) -> float | None:
         return None
     target = float(mpmath.log(n))
 
-    def excess(eps: float) -> float:
+    def excess(eps: Number) -> float:
         value = log_levenshtein(d, eps, field)
         return (1e3 if value is None else value) - target
 
@@ -91,7 +91,7 @@ class Certificate:
     even: bool
 
 
-def certificate(d: int, eps: float, field: str) -> Certificate | None:
+def certificate(d: int, eps: Number, field: str) -> Certificate | None:
     """Levenshtein's polynomial at (d, ε): T is the Christoffel-Darboux kernel at ε² for the measure (1−t)dμ [× t]."""
     check_size("d", d)
     check_epsilon(eps)
@@ -199,7 +199,7 @@ def _order(d: int, s: float, field: str) -> tuple[int, bool] | None:
     return high, bool(s > _largest_zero(a + 1, b, high))
 
 
-def _step(a: float, b: float, i: int):
+def _step(a, b, i: int):
     """(α_i, β_i) of the monic recurrence q_{i+1} = (x − α_i) q_i − β_i q_{i−1}; Gautschi 2004, Table 1.1."""
     total = 2 * i + a + b
     if i == 0:
@@ -210,7 +210,7 @@ def _step(a: float, b: float, i: int):
     return alpha, 4 * i * (i + a) * (i + b) * (i + a + b) / (total**2 * (total + 1) * (total - 1))
 
 
-def _orthonormal(a: float, b: float, degree: int, x):
+def _orthonormal(a, b, degree: int, x):
     """p_0 … p_degree, orthonormal for the probability measure ∝ (1−x)^a (1+x)^b, at a number x or at a polynomial x."""
     a, b = mpmath.mpf(a), mpmath.mpf(b)
     polynomial = isinstance(x, list)

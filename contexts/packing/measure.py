@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contexts.packing.fields import check_epsilon
+from contexts.packing.fields import Number, check_epsilon
 
 BLOCK = 1024
 DUPLICATE = 1 - 1e-6
@@ -167,7 +167,7 @@ def measure(
     )
 
 
-def greedy_subset(vectors: np.ndarray, eps: float, most: int = 20_000) -> np.ndarray:
+def greedy_subset(vectors: np.ndarray, eps: Number, most: int = 20_000) -> np.ndarray:
     """Rows kept, in order, by keeping each whose |cos| with all kept so far is at most ε: an ε-coherent subset.
 
     A lower bound on the largest such subset. Looks at the first ``most`` rows.

@@ -11,10 +11,11 @@ Related: Game of Sloanes (Jasper, King, Mixon 2019) for what others did. float64
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,8 +34,10 @@ HALFWAY, LAST = 100, 2e4  # β/d at which a batch is thinned out, and at which a
 
 @dataclass
 class State:
-    """Everything a search needs to go on: seed, rounds done, the best packings (coherence, vectors, how), and how often
-    the best was met. Search k rounds, save, load and search l more: the same as k + l rounds at once."""
+    """Everything a search needs to go on: seed, rounds done, best packings (coherence, vectors, how), hits of the best.
+
+    Search k rounds, save, load and search l more: the same as k + l rounds at once.
+    """
 
     d: int
     n: int
@@ -42,7 +45,7 @@ class State:
     seed: int
     round: int = 0
     hits: int = 0
-    pool: list[tuple[float, np.ndarray, str]] = field(default_factory=list)
+    pool: list[tuple[float, np.ndarray, str]] = dataclasses.field(default_factory=list)
 
     @property
     def coherence(self) -> float:

@@ -2,8 +2,8 @@
 
 Near a local optimum the pairs with the largest |⟨u,v⟩| (the active ones) are equal. Gauss-Newton on |⟨u,v⟩|² = t over
 those pairs converges quadratically, also at the highly degenerate optima (E8, mutually unbiased bases) where a linear
-programme stalls. Where it does not lower the maximum, a sequence of linear programmes "min t: |⟨u,v⟩|² + d|⟨u,v⟩|² ≤ t" in
-a shrinking box takes over. A polish never returns a packing worse than it was given.
+programme stalls. Where it does not lower the maximum, a sequence of linear programmes "min t: |⟨u,v⟩|² + d|⟨u,v⟩|² ≤ t"
+in a shrinking box takes over. A polish never returns a packing worse than it was given.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 from contexts.packing.measure import coherence, normalise
 
-LARGEST_PROGRAMME = 60_000  # unknowns × constraints beyond which linear programmes cost more than they give
+LARGEST_PROGRAMME = 150_000  # unknowns × constraints beyond which linear programmes cost more than they give
+PIVOTS = 3000  # of one linear programme; a limit in pivots, not in seconds, keeps results reproducible
 GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
 
 
@@ -38,12 +39,13 @@ def descend(vectors: np.ndarray) -> np.ndarray:
     """Linear programmes in a trust box that grows on success and shrinks on failure; a second or so."""
     best = normalise(vectors)
     value = coherence(best)
-    n, d = best.shape
-    unknowns = n * d * (2 if np.iscomplexobj(best) else 1)
-    box = 1e-3
-    for _ in range(40):
+    unknowns = best.size * (2 if np.iscomplexobj(best) else 1)
+    if len(_active(best, 1e-9)[0]) >= unknowns:
+        return best  # more equal pairs than unknowns: a vertex already, and the kind a simplex method stalls at
+    box = 3e-4
+    for _ in range(20):
         pairs = _active(best, min(0.3, 8 * box))
-        if len(pairs[0]) * unknowns > LARGEST_PROGRAMME * 10 or box < 1e-9:
+        if len(pairs[0]) * unknowns > LARGEST_PROGRAMME or box < 1e-9:
             break
         step = _programme(best, pairs, box)
         if step is None:
@@ -88,13 +90,16 @@ def _programme(x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float) 
     cost[-1] = 1
     matrix = csr_array(np.hstack([slopes, -np.ones((len(values), 1))]))
     limits = [(-box, box)] * unknowns + [(None, None)]
-    found = linprog(cost, A_ub=matrix, b_ub=values.max() - values, bounds=limits, method="highs")
+    found = linprog(
+        cost, A_ub=matrix, b_ub=values.max() - values, bounds=limits, method="highs-ds", options={"maxiter": PIVOTS}
+    )
     return _as_vectors(found.x[:-1], x) if found.status == 0 else None
 
 
 def _active(x: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
     squares = np.triu(np.abs(x @ x.conj().T) ** 2, 1)
-    return np.nonzero(squares > max(squares.max() - gap, 0))
+    i, j = np.nonzero(squares > max(squares.max() - gap, 0))
+    return i, j
 
 
 def _linearise(x: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -53,14 +53,12 @@ def weyl_heisenberg(d: int, n: int) -> Symmetry | None:
         return None
     clock = np.diag(np.exp(2j * np.pi * np.arange(d) / d))
     shift = np.roll(np.eye(d), 1, axis=0)
-    elements = [
-        np.linalg.matrix_power(shift, a) @ np.linalg.matrix_power(clock, b) for a in range(d) for b in range(d)
-    ]
+    elements = [np.linalg.matrix_power(shift, a) @ np.linalg.matrix_power(clock, b) for a in range(d) for b in range(d)]
     return Symmetry("Weyl-Heisenberg", np.array(elements, complex), n // (d * d), np.empty((0, d, d), complex))
 
 
 def paulis(d: int, n: int) -> Symmetry | None:
-    """Orbits of length 4^q under the Pauli group of q qubits, d = 2^q (Hoggar's 64 lines of C^8). None unless 4^q | n."""
+    """Orbits of length 4^q under the Pauli group of q qubits, d = 2^q (Hoggar's lines of C^8). None unless 4^q | n."""
     q = d.bit_length() - 1
     if d != 2**q or n % (d * d):
         return None
@@ -72,7 +70,7 @@ def paulis(d: int, n: int) -> Symmetry | None:
 
 
 def random_cyclic(d: int, n: int, field: str, rng: np.random.Generator) -> Symmetry | None:
-    """A cyclic group of random order 2 ≤ m ≤ n with random eigenvalues, and n mod m lines fixed. None if the draw fails.
+    """A cyclic group of random order 2 ≤ m ≤ n with random eigenvalues, and n mod m lines fixed. None if a draw fails.
 
     Real groups are rotations of random planes with signs on the rest; a generator with U^m = −1 is as good, for lines.
     """
@@ -118,21 +116,21 @@ def _generator(d: int, m: int, field: str, rng: np.random.Generator) -> tuple[np
         phases = rng.integers(0, m, d)
         return phases, np.diag(np.exp(2j * np.pi * phases / m))
     half = 0.5 if m % 2 == 0 and rng.random() < 0.3 else 0.0  # U^m = −1
-    matrix, phases, k = np.eye(d), np.zeros(d), 0
+    matrix, angles, k = np.eye(d), np.zeros(d), 0
     while k < d:
         turn = int(rng.integers(0, m)) + half
         if k == d - 1 or (2 * turn) % m == 0 or (half == 0 and rng.random() < 0.1):
             turn = 0.0 if half == 0 and (m % 2 or rng.random() < 0.5) else m / 2
             if half and k == d - 1:  # odd d has no U with U^m = −1
                 half = 0.0
-            matrix[k, k], phases[k] = (1.0 if turn == 0 else -1.0), turn
+            matrix[k, k], angles[k] = (1.0 if turn == 0 else -1.0), turn
             k += 1
         else:
             c, s = np.cos(2 * np.pi * turn / m), np.sin(2 * np.pi * turn / m)
             matrix[k : k + 2, k : k + 2] = [[c, -s], [s, c]]
-            phases[k : k + 2] = turn, -turn
+            angles[k : k + 2] = turn, -turn
             k += 2
-    return phases, matrix
+    return angles, matrix
 
 
 def _eigenspaces(phases: np.ndarray, d: int, field: str) -> list[np.ndarray]:

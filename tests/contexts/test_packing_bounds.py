@@ -226,7 +226,6 @@ def test_random_coherence_median_matches_a_measured_control():
     ("call", "word"),
     [
         (lambda: bounds.welch(0, 3, "real"), "d must be a positive whole number, got 0"),
-        (lambda: bounds.welch(2.5, 3, "real"), "d must be"),
         (lambda: bounds.best_bound(3, -1, "real"), "n must be"),
         (lambda: bounds.best_bound(3, True, "real"), "n must be"),
         (lambda: bounds.best_bound(3, 4, "quaternionic"), "field must be 'real' or 'complex', got 'quaternionic'"),

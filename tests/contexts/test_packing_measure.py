@@ -81,7 +81,6 @@ def test_orthogonal_vectors_have_no_negative_coherence():
         (np.zeros(4), "expected a matrix"),
         (np.zeros((0, 4)), "the matrix is empty"),
         (np.array([["a", "b"]]), "expected numbers"),
-        ([[1.0]], "got list"),
     ],
 )
 def test_bad_vectors_get_one_sentence(vectors, sentence):
