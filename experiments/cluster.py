@@ -27,10 +27,11 @@ def run_all(
 ) -> None:
     """Bring every run to its end, ``workers`` at a time; progress comes from the runs' own logs."""
     with _client(workers, scheduler) as client:
-        futures = {
-            client.submit(run_job, job, folder.resolve(), sample, key=f"{folder.name}-{time.time_ns()}", retries=RETRIES, pure=False): (job, folder)
-            for job, folder in places
-        }  # fmt: skip
+        futures = {}
+        for job, folder in places:
+            key = f"{folder.name}-{time.time_ns()}"
+            future = client.submit(run_job, job, folder.resolve(), sample, key=key, retries=RETRIES, pure=False)
+            futures[future] = (job, folder)
         seen: dict[Path, int] = {}
         try:
             while futures:

@@ -63,29 +63,33 @@ class Progress:
         if record["status"] == "failed":
             self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: stopped, {record['failure']['reason']}")
         elif not fresh and self.live is None:
-            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: done before, {record['val_nats']:.4f} nats")
+            nats = f"{record['val_nats']:.4f} nats"
+            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: done before, {nats}")
         if self.live is not None:
             self.live.update(self._table(), refresh=True)
 
     def note(self, sentence: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            self.console.print(sentence, highlight=False, markup=False)
+            self.console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def say(self, summary: dict[str, Any], page: Path) -> None:
         """The end: the table in short and where the report lies."""
         from rich.table import Table
 
-        table = Table("task", "model", "nats (95 % interval)", "parameters", "tokens/s", "audit", box=None)
+        several = len(summary["tasks"]) > 1
+        table = Table("model", "nats [95 % interval]", "parameters", "tokens/s", "audit", box=None)
         for task, result in summary["tasks"].items():
+            if several:
+                table.add_row(task, style="bold")
             for name, value in result["floor"].items():
-                table.add_row(task, f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
+                table.add_row(f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
             for name, model in result["models"].items():
                 nats = model["val_nats"]
                 interval = "" if nats.get("low") is None else f" [{nats['low']:.4f}, {nats['high']:.4f}]"
                 passed = (model.get("audit") or {}).get("passed")
                 table.add_row(
-                    task, name, "failed" if nats["mean"] is None else f"{nats['mean']:.4f}{interval}",
+                    name, "failed" if nats["mean"] is None else f"{nats['mean']:.4f}{interval}",
                     f"{model['parameters']:,}", f"{model['tokens_per_second']:,.0f}",
                     {True: "unitary", False: "NOT unitary", None: "not claimed"}[passed],
                 )  # fmt: skip
@@ -105,14 +109,13 @@ class Progress:
 
     def _seconds_left(self) -> float | None:
         """Of the whole experiment, judging by the share of steps already done since it began."""
-        steps = {key: self._steps(job) for job, key in ((job, self._key(job)) for job in self.jobs)}
-        made = sum(min(self.rows[key].get("step", 0), count) for key, count in steps.items() if self.rows[key].get("train_nats"))
-        wanted = sum(count - min(self.rows[key].get("step", 0), count) for key, count in steps.items() if key not in self.done)
+        made = wanted = 0
+        for job in self.jobs:
+            row = self.rows[self._key(job)]
+            step = row.get("step", 0)
+            made += step if "train_nats" in row else 0  # trained now, not by an earlier command
+            wanted += 0 if self._key(job) in self.done else job.training.steps - step
         return (time.perf_counter() - self.began) / made * wanted if made else None
-
-    @staticmethod
-    def _steps(job: Job) -> int:
-        return job.training.steps
 
     def _table(self) -> Any:
         from rich.table import Table

@@ -30,12 +30,15 @@ class Diverged(Exception):
 
 @dataclass
 class Counters:
-    """Where a training stands: the next step, the loss summed since the last log line, and the seconds spent."""
+    """Where a training stands: the next step, the loss summed since the last log line, and the time spent in steps:
+    seconds on the wall, and of the processor (which other programs on the machine do not stretch).
+    """
 
     step: int = 0
     loss_sum: float = 0.0
     loss_count: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 def stream(seed: int) -> torch.Generator:
@@ -46,7 +49,13 @@ def stream(seed: int) -> torch.Generator:
 
 
 def fit(
-    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch = lambda _: None
+    model: nn.Module,
+    task: TokenTask,
+    training: Any,
+    optimizer: Any,
+    seed: int,
+    folder: RunFolder,
+    watch: Watch = lambda _: None,
 ) -> Counters:
     """Train ``model`` on ``task`` to ``training.steps``, going on from the folder's checkpoint when there is one.
 
@@ -77,13 +86,13 @@ def _fit(
         scale = schedule(step, training.steps, optimizer.warmup, final, optimizer.schedule)
         for group in (group for each in optimizers for group in each.param_groups):
             group["lr"] = group["base"] * scale
-        clock = time.perf_counter()
+        clock, cpu = time.perf_counter(), time.process_time()
         inputs, targets = task.batch(training.batch, generator)
         loss = mean_nats(model(inputs), targets)
         for each in optimizers:
             each.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip or math.inf, foreach=True)
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(step, "the training loss")
@@ -92,15 +101,18 @@ def _fit(
         for each in optimizers:
             each.step()
         counters.seconds += time.perf_counter() - clock
+        counters.cpu_seconds += time.process_time() - cpu
         counters.step += 1
         counters.loss_sum += value
         counters.loss_count += 1
         done = counters.step == training.steps
         if counters.step % training.log_every == 0 or done:
             event = {
-                "step": counters.step, "train_nats": counters.loss_sum / counters.loss_count, "gradient_norm": norm.item(),
+                "step": counters.step,
+                "train_nats": counters.loss_sum / counters.loss_count,
+                "gradient_norm": norm.item(),
                 "tokens_per_second": counters.step * tokens_a_step / counters.seconds,
-            }  # fmt: skip
+            }
             counters.loss_sum, counters.loss_count = 0.0, 0
             folder.log(event)
             rate = (time.perf_counter() - began) / (counters.step - since)
