@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaln, gammaln
@@ -18,6 +18,8 @@ from scipy.special import betainc, betaln, gammaln
 from contexts.packing.bounds import MAX_ORDER, bukh_cox, largest_n, plane
 from contexts.packing.fields import Number, check_epsilon, check_field, check_size, gerzon
 from contexts.packing.levenshtein import log_levenshtein
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
 def log_tail(d: int, eps: Number, field: str) -> float:
@@ -214,6 +216,21 @@ def random_coherence(d: int, n: Number, field: str) -> float:
     if n < 2:
         return 0.0
     return tail_epsilon(d, math.log(math.log(2)) - math.log(n) - math.log((n - 1) / 2), field)
+
+
+def null_model(n: int, d: int, field: str) -> dict[str, Any]:
+    """What n independent uniform unit vectors of R^d or C^d would measure, from the Beta law alone.
+
+    ``coherence``: median of the largest |cos|; ``mean_nearest``: median of a vector's largest |cos| with n − 1 others;
+    ``quantiles`` of |cos|; ``effective_dimension``: 1 / E|⟨u,v⟩|² of the sample's Gram matrix, nd/(n + d − 1).
+    """
+    nearest = math.log(math.log(2) / (n - 1)) if n > 1 else 0.0
+    return {
+        "coherence": random_coherence(d, n, field),
+        "mean_nearest": tail_epsilon(d, min(0.0, nearest), field) if n > 1 else 0.0,
+        "quantiles": {str(q): tail_epsilon(d, math.log(1 - q), field) for q in QUANTILES},
+        "effective_dimension": n * d / (n + d - 1),
+    }
 
 
 def _check(d: int, eps: Number, field: str) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contexts.packing.capacity import QUANTILES
 from contexts.packing.fields import Number, check_epsilon
 
 BLOCK = 1024
 DUPLICATE = 1 - 1e-6
-QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 Progress = Callable[[float], None]
 
 

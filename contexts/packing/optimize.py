@@ -28,7 +28,9 @@ from contexts.packing.symmetry import Symmetry, paulis, random_cyclic, trivial, 
 
 POOL = 6  # packings kept as material for perturbation
 SAME = 1e-7  # two coherences closer than this count as the same local optimum
+MOST = 6000  # lines: beyond, the Gram matrix and its copies leave the memory of a laptop
 ENTRIES = 60_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
+GROUPS = 8  # symmetries tried in one round
 HALFWAY, LAST = 100, 2e4  # β/d at which a batch is thinned out, and at which annealing ends
 
 
@@ -95,6 +97,8 @@ def optimize(
         eye = np.eye(d, dtype=dtype)
         state.pool = [(0.0 if n <= d else 1.0, eye[np.arange(n) % d], "orthonormal" if n <= d else "only one line")]
         return state
+    if n > MOST:
+        raise ValueError(f"the optimiser holds n² numbers: n must be at most {MOST}, got {n}")
     bound, _ = best_bound(d, n, field)
     goal = max(target, bound * (1 + 1e-11))
     start = time.process_time()
@@ -175,36 +179,38 @@ def _round(state: State) -> None:
     if kind == "perturbed" and not state.pool:
         kind = "random"
     state.round += 1
-    symmetry = _symmetry(state, rng) if kind == "symmetric" else trivial(d, n, field)
-    if symmetry is None:
-        kind, symmetry = "random", trivial(d, n, field)
-    rows = symmetry.representatives
-    batch = int(np.clip(ENTRIES // (rows * n), 1, 64))
-    beta = d * np.exp(rng.uniform(math.log(0.4), math.log(40), batch))
-    if kind == "perturbed":
-        x, beta = _perturbed(state, rng, batch), beta * 8
-    else:
-        x = _gaussian(rng, (batch, rows, d), field)
-    x = anneal(x, beta, symmetry, last=HALFWAY * d)
-    promising = np.argsort(_coherences(symmetry.spread(x)))[: max(3, batch // 3)]
-    x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d)
-    full = symmetry.spread(x)
+    for symmetry in _symmetries(state, rng) if kind == "symmetric" else [trivial(d, n, field)]:
+        rows = symmetry.representatives
+        batch = int(np.clip(ENTRIES // (rows * n), 1, 8 if kind == "symmetric" else 32))
+        beta = d * np.exp(rng.uniform(math.log(0.4), math.log(40), batch))
+        if kind == "perturbed":
+            x, beta = _perturbed(state, rng, batch), beta * 10
+        else:
+            x = _gaussian(rng, (batch, rows, d), field)
+        x = anneal(x, beta, symmetry, last=HALFWAY * d)
+        promising = np.argsort(_coherences(symmetry.spread(x)))[: max(2, batch // 3)]
+        x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d)
+        _keep(state, symmetry.spread(x), kind if kind != "symmetric" else f"symmetric ({symmetry.name})")
+
+
+def _keep(state: State, full: np.ndarray, how: str) -> None:
+    """Polish the best of a batch (B, n, d) and offer them to the pool; count how many starts met the best."""
     values = _coherences(full)
-    how = kind if kind != "symmetric" else f"symmetric ({symmetry.name})"
     order = np.argsort(values)
-    best = state.coherence
+    before = state.coherence
     for k in order[:3]:
-        if values[k] > min(best, values[order[0]]) + 2e-3:
+        best = state.coherence
+        if values[k] > min(best, values[order[0]]) + 1e-3:
             break
         vectors = equalise(full[k])
         value = coherence(vectors)
         # linear programmes only for what may become a new best and is not a known optimum met again
-        if value < best + 1e-4 and all(abs(value - known) > 1e-11 for known, _, _ in state.pool):
-            vectors = descend(vectors)
+        if value < best + 3e-4 and all(abs(value - known) > 1e-11 for known, _, _ in state.pool):
+            vectors = descend(vectors, hope=best if math.isfinite(best) else 1.0)
             value = coherence(vectors)
         _offer(state, value, vectors, how)
     near = int(np.count_nonzero(values < state.coherence + 3e-4))
-    state.hits = near if state.coherence < best - SAME else state.hits + near
+    state.hits = near if state.coherence < before - SAME else state.hits + near
 
 
 def _offer(state: State, value: float, vectors: np.ndarray, how: str) -> None:
@@ -219,15 +225,12 @@ def _offer(state: State, value: float, vectors: np.ndarray, how: str) -> None:
     del state.pool[POOL:]
 
 
-def _symmetry(state: State, rng: np.random.Generator) -> Symmetry | None:
+def _symmetries(state: State, rng: np.random.Generator) -> list[Symmetry]:
+    """The groups of one round: Weyl-Heisenberg and Pauli where n allows, and random cyclic ones."""
     d, n = state.d, state.n
-    if state.field == "complex" and n % (d * d) == 0 and rng.random() < 0.5:
-        return (paulis(d, n) if rng.random() < 0.5 else None) or weyl_heisenberg(d, n)
-    for _ in range(20):
-        found = random_cyclic(d, n, state.field, rng)
-        if found is not None:
-            return found
-    return None
+    found = [weyl_heisenberg(d, n), paulis(d, n)] if state.field == "complex" else []
+    found += [random_cyclic(d, n, state.field, rng) for _ in range(3 * GROUPS)]
+    return [symmetry for symmetry in found if symmetry is not None][:GROUPS]
 
 
 def _perturbed(state: State, rng: np.random.Generator, batch: int) -> np.ndarray:

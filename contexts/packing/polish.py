@@ -14,8 +14,10 @@ from scipy.sparse import csr_array
 
 from contexts.packing.measure import coherence, normalise
 
-LARGEST_PROGRAMME = 150_000  # unknowns × constraints beyond which linear programmes cost more than they give
-PIVOTS = 3000  # of one linear programme; a limit in pivots, not in seconds, keeps results reproducible
+LARGEST_PROGRAMME = 400_000  # unknowns × constraints beyond which linear programmes cost more than they give
+LARGEST_SYSTEM = 2_000_000  # entries of a least-squares system worth solving
+PROGRAMMES = 80
+PIVOTS = 5000  # of one linear programme; a limit in pivots, not in seconds, keeps results reproducible
 GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
 
 
@@ -35,39 +37,45 @@ def equalise(vectors: np.ndarray) -> np.ndarray:
     return best
 
 
-def descend(vectors: np.ndarray) -> np.ndarray:
-    """Linear programmes in a trust box that grows on success and shrinks on failure; a second or so."""
+def descend(vectors: np.ndarray, hope: float = 1.0) -> np.ndarray:
+    """Linear programmes in a trust box, which grows while they foretell the maximum well and shrinks where they do not.
+
+    Ends when a programme promises less than 1e-15 or after ``PROGRAMMES`` of them; up to a few seconds. Gives up early
+    where it stays well above the coherence ``hope``.
+    """
     best = normalise(vectors)
-    value = coherence(best)
+    square = coherence(best) ** 2
     unknowns = best.size * (2 if np.iscomplexobj(best) else 1)
     if len(_active(best, 1e-9)[0]) >= unknowns:
         return best  # more equal pairs than unknowns: a vertex already, and the kind a simplex method stalls at
-    box = 3e-4
-    for _ in range(20):
-        pairs = _active(best, min(0.3, 8 * box))
-        if len(pairs[0]) * unknowns > LARGEST_PROGRAMME or box < 1e-9:
+    box = 1e-2
+    for done in range(PROGRAMMES):
+        if (done >= 8 and square > (hope + 5e-4) ** 2) or (done >= 20 and square > (hope + 5e-5) ** 2):
             break
-        step = _programme(best, pairs, box)
-        if step is None:
+        pairs = _active(best, min(0.5, 6 * box))
+        if len(pairs[0]) * unknowns > LARGEST_PROGRAMME:
             box /= 4
-            continue
-        trial = normalise(best + step)
-        reached = coherence(trial)
-        if reached < value - 1e-15:
-            gained = value - reached
-            best, value = trial, reached
-            box *= 2 if gained > 0.1 * box else 0.5
-            if gained < 1e-13:
+            if box < 1e-6:
                 break
-        else:
-            box /= 4
+            continue
+        step, promised = _programme(best, pairs, box)
+        if step is None or promised < 1e-15:
+            break
+        trial = normalise(best + step)
+        gained = square - coherence(trial) ** 2
+        if gained > 0:
+            best, square = trial, square - gained
+        ratio = gained / promised
+        box = min(0.1, box * (2 if ratio > 0.7 else 1 if ratio > 0.3 else 0.5 if ratio > 0.1 else 0.25))
+        if box < 1e-11:
+            break
     return best
 
 
 def _gauss_newton(x: np.ndarray, gap: float, tolerance: float = 1e-13) -> tuple[np.ndarray, float]:
     """Gauss-Newton steps for |⟨u,v⟩|² = t over the pairs within ``gap`` of the largest, t unknown too."""
     i, j = _active(x, gap)
-    if len(i) < 2:
+    if len(i) < 2 or len(i) * x.size > LARGEST_SYSTEM:
         return x, coherence(x)
     for _ in range(8):
         values, slopes = _linearise(x, i, j)
@@ -83,17 +91,22 @@ def _gauss_newton(x: np.ndarray, gap: float, tolerance: float = 1e-13) -> tuple[
     return x, coherence(x)
 
 
-def _programme(x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float) -> np.ndarray | None:
+def _programme(
+    x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float
+) -> tuple[np.ndarray | None, float]:
+    """The step that lowers the linearised maximum of |⟨u,v⟩|² most within ± ``box`` a coordinate, and by how much."""
     values, slopes = _linearise(x, *pairs)
     unknowns = slopes.shape[1]
     cost = np.zeros(unknowns + 1)
     cost[-1] = 1
+    # in units of the box, so that the solver's absolute tolerances stay relative to the step
     matrix = csr_array(np.hstack([slopes, -np.ones((len(values), 1))]))
-    limits = [(-box, box)] * unknowns + [(None, None)]
-    found = linprog(
-        cost, A_ub=matrix, b_ub=values.max() - values, bounds=limits, method="highs-ds", options={"maxiter": PIVOTS}
-    )
-    return _as_vectors(found.x[:-1], x) if found.status == 0 else None
+    limits = [(-1, 1)] * unknowns + [(None, None)]
+    room = (values.max() - values) / box
+    found = linprog(cost, A_ub=matrix, b_ub=room, bounds=limits, method="highs-ds", options={"maxiter": PIVOTS})
+    if found.x is None:
+        return None, 0.0
+    return _as_vectors(found.x[:-1] * box, x), -found.x[-1] * box
 
 
 def _active(x: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:

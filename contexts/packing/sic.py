@@ -43,7 +43,7 @@ def sic(d: int, seed: int = 0) -> np.ndarray:
 
 
 def hoggar() -> np.ndarray:
-    """Hoggar's 64 lines of C^8 at 1/3: the orbit of (−1+2i, 1, …, 1) under the three-qubit Pauli group (Hoggar 1998)."""
+    """Hoggar's 64 lines of C^8 at 1/3: the orbit of (−1+2i, 1, …, 1) under the three-qubit Paulis (Hoggar 1998)."""
     symmetry = paulis(8, 64)
     assert symmetry is not None
     fiducial = np.array([-1 + 2j, 1, 1, 1, 1, 1, 1, 1]) / math.sqrt(12)
