@@ -230,7 +230,7 @@ def _symmetries(state: State, rng: np.random.Generator) -> list[Symmetry]:
     d, n = state.d, state.n
     found = [weyl_heisenberg(d, n), paulis(d, n)] if state.field == "complex" else []
     found += [random_cyclic(d, n, state.field, rng) for _ in range(3 * GROUPS)]
-    return [symmetry for symmetry in found if symmetry is not None][:GROUPS]
+    return [symmetry for symmetry in found if symmetry is not None][: int(np.clip(12_000 // n**2, 2, GROUPS))]
 
 
 def _perturbed(state: State, rng: np.random.Generator, batch: int) -> np.ndarray:

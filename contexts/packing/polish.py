@@ -16,7 +16,8 @@ from contexts.packing.measure import coherence, normalise
 
 LARGEST_PROGRAMME = 400_000  # unknowns × constraints beyond which linear programmes cost more than they give
 LARGEST_SYSTEM = 2_000_000  # entries of a least-squares system worth solving
-PROGRAMMES = 80
+PROGRAMMES, EFFORT = 80, 1_000_000  # at most so many programmes, fewer where n × unknowns is large
+LARGEST = 1500  # unknowns
 PIVOTS = 5000  # of one linear programme; a limit in pivots, not in seconds, keeps results reproducible
 GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
 
@@ -40,16 +41,16 @@ def equalise(vectors: np.ndarray) -> np.ndarray:
 def descend(vectors: np.ndarray, hope: float = 1.0) -> np.ndarray:
     """Linear programmes in a trust box, which grows while they foretell the maximum well and shrinks where they do not.
 
-    Ends when a programme promises less than 1e-15 or after ``PROGRAMMES`` of them; up to a few seconds. Gives up early
+    Ends when a programme promises less than 1e-15 or after 8 to 80 of them; up to a few seconds. Gives up early
     where it stays well above the coherence ``hope``.
     """
     best = normalise(vectors)
     square = coherence(best) ** 2
     unknowns = best.size * (2 if np.iscomplexobj(best) else 1)
-    if len(_active(best, 1e-9)[0]) >= unknowns:
-        return best  # more equal pairs than unknowns: a vertex already, and the kind a simplex method stalls at
+    if unknowns > LARGEST or len(_active(best, 1e-9)[0]) >= unknowns:
+        return best  # too large; or more equal pairs than unknowns, a vertex at which a simplex method stalls
     box = 1e-2
-    for done in range(PROGRAMMES):
+    for done in range(int(np.clip(EFFORT // (unknowns * len(best)), 8, PROGRAMMES))):
         if (done >= 8 and square > (hope + 5e-4) ** 2) or (done >= 20 and square > (hope + 5e-5) ** 2):
             break
         pairs = _active(best, min(0.5, 6 * box))
@@ -91,9 +92,7 @@ def _gauss_newton(x: np.ndarray, gap: float, tolerance: float = 1e-13) -> tuple[
     return x, coherence(x)
 
 
-def _programme(
-    x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float
-) -> tuple[np.ndarray | None, float]:
+def _programme(x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], box: float) -> tuple[np.ndarray | None, float]:
     """The step that lowers the linearised maximum of |⟨u,v⟩|² most within ± ``box`` a coordinate, and by how much."""
     values, slopes = _linearise(x, *pairs)
     unknowns = slopes.shape[1]

@@ -37,9 +37,7 @@ def optimize(
         int | None, typer.Option(help="Stop after so many rounds: the result then depends on the seed alone.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="File for the vectors (.npy), others beside.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the vectors (.npy), others beside.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the state saved beside --out.")] = False,
     beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
     constructions: Annotated[bool, typer.Option(help="Look among the explicit constructions first.")] = True,
@@ -125,13 +123,9 @@ def measure(
     file: Annotated[Path, typer.Argument(help=".npy, .safetensors, a run's folder, word2vec or GloVe text.")],
     tensor: Annotated[str | None, typer.Option(help="Which matrix of a .safetensors file or run folder.")] = None,
     top: Annotated[int, typer.Option(help="How many nearest pairs to list.")] = 10,
-    eps: Annotated[
-        list[float] | None, typer.Option(help="Tolerance for the effective capacity; repeatable.")
-    ] = None,
+    eps: Annotated[list[float] | None, typer.Option(help="Tolerance for the effective capacity; repeatable.")] = None,
     variants: Annotated[bool, typer.Option(help="Also mean-centred and all-but-the-top.")] = True,
-    seed: Annotated[
-        int, typer.Option(help="Seed of the sample of pairs, where they are many.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample of pairs, where they are many.")] = 0,
     figure: Annotated[
         Path | None, typer.Option(help="Draw the distribution of |cos| against the Beta law (.svg or .png).")
     ] = None,
@@ -176,21 +170,13 @@ def measure(
 
 @packing.command()
 def capacity(
-    config: Annotated[
-        str | None, typer.Option(help="A study from a YAML file: curves, packings, figures.")
-    ] = None,
+    config: Annotated[str | None, typer.Option(help="A study from a YAML file: curves, packings, figures.")] = None,
     d: Annotated[int | None, typer.Option(help="Dimension, for one point instead of a study.")] = None,
     eps: Annotated[float | None, typer.Option(help="Tolerated |⟨u,v⟩|, in (0, 1].")] = None,
     field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
-    vectors: Annotated[
-        list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")
-    ] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the study's report.")] = Path(
-        "packing-report"
-    ),
+    vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
+    overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the study's report.")] = Path("packing-report"),
     as_json: Json = False,
 ) -> None:
     """How many vectors fit: proved bounds from both sides and the largest explicit packing, at a point or as a study.
@@ -282,9 +268,7 @@ def _measured(result: dict[str, Any]) -> None:
         ("effective dimension", result["effective_dimension"], null["effective_dimension"]),
     ):
         print(f"{name:22}{value:12.6f}{other:12.6f}")
-    print(
-        f"lowest coherence any {result['n']:,} vectors can have: at least {result['bound']:.6f} ({result['bound_name']})"
-    )
+    print(f"no {result['n']:,} vectors of this dimension have less than {result['bound']:.6f} ({result['bound_name']})")
     for name, variant in result["variants"].items():
         print(f"{name:22}{variant['coherence']:12.6f}   mean nearest {variant['mean_nearest']:.6f}")
     for row in result["capacity"]:

@@ -37,9 +37,7 @@ def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
     if not path.exists():
         raise UserError(f"{path}: no such file; expected .npy, .safetensors, word2vec or GloVe text, or a run's folder")
     if tensor is not None and path.suffix != ".safetensors":
-        raise UserError(
-            f"--tensor {tensor}: only .safetensors files and run folders have named tensors"
-        )
+        raise UserError(f"--tensor {tensor}: only .safetensors files and run folders have named tensors")
     if path.suffix == ".npy":
         return _npy(path)
     if path.suffix == ".safetensors":
@@ -95,9 +93,7 @@ def _text(path: Path) -> Vectors:
                 if d is None:
                     d = len(parts) - 1
                 if d < 1:
-                    raise UserError(
-                        f"{path}: line {number}: expected a token and numbers, got {line.strip()[:40]!r}"
-                    )
+                    raise UserError(f"{path}: line {number}: expected a token and numbers, got {line.strip()[:40]!r}")
                 rows.append(_numbers(parts, d, path, number))
                 names.append(" ".join(parts[: len(parts) - d]))
     except UnicodeDecodeError as error:
@@ -115,9 +111,7 @@ def _numbers(parts: list[str], d: int, path: Path, number: int) -> np.ndarray:
     try:
         values = np.array(parts[len(parts) - d :], dtype=np.float32)
     except ValueError as error:
-        raise UserError(
-            f"{path}: line {number}: expected {d} numbers, got {parts[-1][:20]!r}"
-        ) from error
+        raise UserError(f"{path}: line {number}: expected {d} numbers, got {parts[-1][:20]!r}") from error
     # a longer line is a token with spaces in it, unless what would be the token's tail are numbers too
     if len(parts) > d + 1 and all(_is_number(part) for part in parts[1:]):
         raise UserError(f"{path}: line {number}: expected {d} numbers as in the lines before, got {len(parts) - 1}")
