@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contexts.packing.bounds import best_bound
-from contexts.packing.fields import check_field, check_size
+from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
 from contexts.packing.measure import coherence, normalise
 from contexts.packing.polish import descend, equalise
@@ -69,9 +69,9 @@ def optimize(
     field: str,
     *,
     seed: int = 0,
-    seconds: float = 30.0,
+    seconds: Number = 30.0,
     rounds: int | None = None,
-    target: float = 0.0,
+    target: Number = 0.0,
     patience: int = 60,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
@@ -145,7 +145,7 @@ def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tup
     return top + np.log(total) / beta, gradient
 
 
-def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: float, iterations: int = 80) -> np.ndarray:
+def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, iterations: int = 80) -> np.ndarray:
     """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
 
     A restart whose β has reached ``last`` waits, at that β, for the others.
@@ -243,8 +243,10 @@ def _perturbed(state: State, rng: np.random.Generator, batch: int) -> np.ndarray
         if rng.random() < 0.5:
             replaced = rng.choice(n, int(rng.integers(1, max(2, n // 5) + 1)), replace=False)
             vectors[replaced] = _gaussian(rng, (len(replaced), d), field)
+            size = 1e-3  # all move a little: at equal lines the gradient vanishes
         else:
-            vectors = vectors + math.exp(rng.uniform(-4, 0)) * _gaussian(rng, (n, d), field) / math.sqrt(d)
+            size = math.exp(rng.uniform(-4, 0))
+        vectors = vectors + size * _gaussian(rng, (n, d), field) / math.sqrt(d)
         out[b] = vectors
     return normalise(out.reshape(-1, d)).reshape(out.shape)
 

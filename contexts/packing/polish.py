@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
+from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
 
 LARGEST_PROGRAMME = 400_000  # unknowns × constraints beyond which linear programmes cost more than they give
@@ -38,7 +39,7 @@ def equalise(vectors: np.ndarray) -> np.ndarray:
     return best
 
 
-def descend(vectors: np.ndarray, hope: float = 1.0) -> np.ndarray:
+def descend(vectors: np.ndarray, hope: Number = 1.0) -> np.ndarray:
     """Linear programmes in a trust box, which grows while they foretell the maximum well and shrinks where they do not.
 
     Ends when a programme promises less than 1e-15 or after 8 to 80 of them; up to a few seconds. Gives up early

@@ -10,6 +10,7 @@ import numpy as np
 
 from contexts.packing.bounds import best_bound
 from contexts.packing.constructions import best_construction
+from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
 from contexts.packing.optimize import State, optimize
 from contexts.packing.records import record
@@ -33,7 +34,7 @@ def solve(
     field: str,
     *,
     seed: int = 0,
-    seconds: float = 30.0,
+    seconds: Number = 30.0,
     rounds: int | None = None,
     constructions: bool = True,
     beat_record: bool = False,

@@ -115,14 +115,12 @@ def _generator(d: int, m: int, field: str, rng: np.random.Generator) -> tuple[np
     if field == "complex":
         phases = rng.integers(0, m, d)
         return phases, np.diag(np.exp(2j * np.pi * phases / m))
-    half = 0.5 if m % 2 == 0 and rng.random() < 0.3 else 0.0  # U^m = −1
+    half = 0.5 if m % 2 == 0 and d % 2 == 0 and rng.random() < 0.3 else 0.0  # U^m = −1, which odd d does not allow
     matrix, angles, k = np.eye(d), np.zeros(d), 0
     while k < d:
         turn = int(rng.integers(0, m)) + half
         if k == d - 1 or (2 * turn) % m == 0 or (half == 0 and rng.random() < 0.1):
             turn = 0.0 if half == 0 and (m % 2 or rng.random() < 0.5) else m / 2
-            if half and k == d - 1:  # odd d has no U with U^m = −1
-                half = 0.0
             matrix[k, k], angles[k] = (1.0 if turn == 0 else -1.0), turn
             k += 1
         else:
@@ -147,4 +145,4 @@ def _eigenspaces(phases: np.ndarray, d: int, field: str) -> list[np.ndarray]:
 
 def _is_minus_one(value: float, phases: np.ndarray) -> bool:
     # a phase of ±1/2 turn stands alone: rotations come as ±pairs
-    return value > 0 and not np.any(phases == -value)
+    return bool(value > 0 and not np.any(phases == -value))
