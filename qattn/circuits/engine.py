@@ -1,0 +1,379 @@
+"""The fast engine: a batch of state vectors swept by the steps of a plan, with an adjoint (uncompute) backward pass.
+
+States are stored as ``(2**n, batch)`` with the batch last, so that a dense step is one matrix product and a gather moves whole rows.
+The backward pass keeps only the final states: going backwards it undoes each unitary on the state and on its cotangent, and reads the
+gradient of the step's matrix off both (Jones and Gacon, arXiv:2009.02823). Both passes work on slices of the batch that stay in cache.
+Differentiable once; for higher derivatives use ``naive.state_vector``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from qattn.circuits.bind import Bases, batched_flags, check_values
+from qattn.circuits.circuit import Circuit, check_memory, row_of
+from qattn.circuits.gates import complex_of
+from qattn.circuits.naive import start, widen
+from qattn.circuits.plan import Plan, Step, plan
+
+SLICE_BYTES = 2 << 20  # states of a slice of the batch: a few of these fit the cache together
+KEEP_BYTES = 16 << 20  # below this the backward pass reads kept states instead of uncomputing them
+LEAST_COLUMNS = 32  # below this matrix products on the last window get slow
+
+
+@dataclass(frozen=True)
+class Final:
+    """Final amplitudes ``(2**n, batch)``; row i holds basis state ``sigma[i]`` (None: natural order)."""
+
+    psi: Tensor
+    sigma: Tensor | None
+    qubits: int
+    batched: bool
+
+    def amplitudes(self) -> Tensor:
+        """States ``(batch, 2**n)``, wire 0 the most significant bit; without the batch axis if there was none."""
+        psi = self.natural(self.psi).mT
+        return psi if self.batched else psi[0]
+
+    def probabilities(self) -> Tensor:
+        """Born probabilities ``(batch, 2**n)`` in the real precision of the states."""
+        p = self.natural(self.density()).mT
+        return p if self.batched else p[0]
+
+    def density(self) -> Tensor:
+        return Born.apply(self.psi)
+
+    def natural(self, rows: Tensor) -> Tensor:
+        if self.sigma is None:
+            return rows
+        return rows.index_select(0, torch.argsort(self.sigma))
+
+    def diagonal_expectations(self, values: Tensor) -> Tensor:
+        """Means of diagonal observables given by their eigenvalues ``(k, 2**n)``: ``(batch, k)``."""
+        values = values.to(torch.float32 if self.psi.dtype == torch.complex64 else torch.float64)
+        if self.sigma is not None:
+            values = values.index_select(-1, self.sigma)
+        means = (values @ self.density()).mT
+        return means if self.batched else means[0]
+
+
+def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> Final:
+    """Run the circuit on every sample. Parameters, inputs and start states may each carry a leading batch axis.
+
+    float32 parameters give complex64 states, float64 complex128. Raises ``ValueError`` for wrong shapes, noise channels, or more
+    qubits than memory.
+    """
+    batch = check_values(circuit, parameters, inputs)
+    given = states if states is not None else inputs if circuit.amplitude_inputs else None
+    if batch is None and given is not None and given.dim() == 2:
+        batch = given.shape[0]
+    width = 1 if batch is None else batch
+    dtype = complex_of(parameters)
+    check_memory(circuit.qubits, max(width, 1), dtype.itemsize)
+    flags = batched_flags(circuit, parameters, inputs)
+    product = given is None and circuit.initial is None
+    script = plan(circuit, flags, product)
+    bases = Bases(circuit, parameters, inputs, flags)
+    if product:
+        left, right = product_state(circuit, script, bases, width, dtype)
+    else:
+        left, right = start(circuit, parameters, inputs, states, width).mT.contiguous(), None
+    psi = Sweep.apply(script, circuit.qubits, left, right, *step_tensors(circuit, script, bases))
+    return Final(psi, script.sigma, circuit.qubits, batch is not None)
+
+
+def product_state(circuit: Circuit, script: Plan, bases: Bases, batch: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The state after the prefix as two factors ``(2**h, batch)`` and ``(2**(n-h), batch)`` of a tensor product."""
+    n = circuit.qubits
+    wires = torch.zeros(n, 2, 1, dtype=dtype, device=bases.device)
+    wires[:, 0] = 1
+    for depth, level in enumerate(script.prefix):
+        places = tuple(p for p in level if p is not None)
+        stack = bases.stack(places) if len(places) == n else None
+        if stack is None:
+            factors = [level_factor(circuit, place, bases, dtype) for place in level]
+            width = max(f.shape[0] for f in factors)
+            stack = torch.stack([f.expand(width, 2, 2) for f in factors])
+            stack = stack.squeeze(1) if width == 1 else stack
+        elif row_of(circuit.operations[places[0]]).kind == "diagonal":
+            stack = torch.diag_embed(stack)
+        stack = stack.to(dtype)
+        if stack.dim() == 3:
+            wires = stack[:, :, :1] if depth == 0 else stack @ wires
+        else:
+            matrix = stack.movedim(1, -1)  # (n, 2, 2, batch)
+            wires = matrix[:, :, 0] if depth == 0 else matrix[:, :, 0] * wires[:, :1] + matrix[:, :, 1] * wires[:, 1:]
+    half = n // 2
+    if n % 2 == 0:
+        left, right = kron_columns(wires.unflatten(0, (2, half)), batch).unbind(0)
+        return left, right
+    return kron_columns(wires[None, :half], batch)[0], kron_columns(wires[None, half:], batch)[0]
+
+
+def level_factor(circuit: Circuit, place: int | None, bases: Bases, dtype: torch.dtype) -> Tensor:
+    """One wire's matrix at one level of the prefix, ``(batch or 1, 2, 2)``; the identity where nothing acts."""
+    if place is None:
+        return torch.eye(2, dtype=dtype, device=bases.device).unsqueeze(0)
+    base = widen(bases[place], row_of(circuit.operations[place]).kind == "diagonal", 2).to(dtype)
+    return base if base.dim() == 3 else base.unsqueeze(0)
+
+
+def kron_columns(columns: Tensor, batch: int) -> Tensor:
+    """Tensor products of one-wire states ``(m, k, 2, batch or 1)``: ``(m, 2**k, batch)``, pair by pair."""
+    parts = list(columns.unbind(1))
+    if not parts:
+        return columns.new_ones(columns.shape[0], 1, batch)
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        joined = [(a.unsqueeze(2) * b.unsqueeze(1)).flatten(1, 2) for a, b in pairs]
+        parts = joined + parts[len(parts) // 2 * 2 :]
+    return parts[0].expand(-1, -1, batch).contiguous()
+
+
+def step_tensors(circuit: Circuit, script: Plan, bases: Bases) -> list[Tensor]:
+    """The numbers every step but the gathers needs. Windows of the same make (one gate a wire) are built together."""
+    built: dict[int, Tensor] = {}
+    for width, steps, members in script.alike:
+        stack = bases.stack(members)
+        if stack is None:
+            continue
+        if row_of(circuit.operations[members[0]]).kind == "diagonal":
+            stack = torch.diag_embed(stack)
+        parts = list(stack.unflatten(0, (len(steps), width)).unbind(1))
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            joined = [(a[:, :, None, :, None] * b[:, None, :, None, :]).flatten(3, 4).flatten(1, 2) for a, b in pairs]
+            parts = joined + parts[len(parts) // 2 * 2 :]
+        built.update(zip(steps, parts[0].unbind(0), strict=True))
+    tensors = [built[i] if i in built else tensor_of(circuit, step, bases) for i, step in enumerate(script.steps)]
+    return [t for t in tensors if t is not None]
+
+
+def tensor_of(circuit: Circuit, step: Step, bases: Bases) -> Tensor | None:
+    """The numbers a step needs: a window's matrix, a phase vector, or one gate's matrices."""
+    if step.kind == "dense":
+        assert step.window is not None
+        out = None
+        for wires, members in step.window.clusters:
+            factor = cluster_matrix(circuit, wires, members, bases)
+            out = factor if out is None else kron(out, factor)
+        return out
+    if step.kind == "diagonal":
+        return phases(circuit, step, bases)
+    if step.kind == "single":
+        base = bases[step.members[0]]
+        return base.movedim(0, -1).contiguous()
+    return None
+
+
+def kron(a: Tensor, b: Tensor) -> Tensor:
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    product = a.to(dtype)[:, None, :, None] * b.to(dtype)[None, :, None, :]
+    return product.reshape(a.shape[0] * b.shape[0], -1)
+
+
+def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int, ...], bases: Bases) -> Tensor:
+    """The product of a cluster's gates as one matrix on its wires."""
+    out: Tensor | None = None
+    k = len(wires)
+    for place in members:
+        op = circuit.operations[place]
+        base = widen(bases[place], row_of(op).kind == "diagonal", 2 ** len(op.wires))
+        if out is None and op.wires == wires:
+            out = base
+            continue
+        if out is None:
+            out = torch.eye(2**k, dtype=base.dtype, device=base.device)
+        dtype = torch.promote_types(out.dtype, base.dtype)
+        axes = [wires.index(w) for w in op.wires]
+        rest = [a for a in range(k + 1) if a not in axes]
+        back = [(axes + rest).index(a) for a in range(k + 1)]
+        tensor = out.to(dtype).reshape(*(2,) * k, -1).permute(*axes, *rest).reshape(2 ** len(axes), -1)
+        tensor = (base.to(dtype) @ tensor).reshape(*(2,) * k, -1).permute(back)
+        out = tensor.reshape(2**k, -1)
+    assert out is not None
+    return out
+
+
+def phases(circuit: Circuit, step: Step, bases: Bases) -> Tensor:
+    """All diagonal gates of a step as one vector ``(2**n,)`` in the physical order of the state."""
+    n = circuit.qubits
+    total: Tensor | None = None
+    for place in step.members:
+        op = circuit.operations[place]
+        base = bases[place]
+        size = 2 ** len(op.wires)
+        if base.shape[-1] < size:
+            base = torch.cat([base.new_ones(size - base.shape[-1]), base])
+        order = sorted(range(len(op.wires)), key=lambda i: op.wires[i])
+        shape = [2 if w in op.wires else 1 for w in range(n)]
+        factor = base.reshape((2,) * len(op.wires)).permute(order).reshape(shape)
+        total = factor if total is None else total * factor
+    assert total is not None
+    total = total.expand((2,) * n).reshape(-1)
+    return total if step.index is None else total.index_select(0, step.index)
+
+
+class Sweep(torch.autograd.Function):
+    """All steps of a plan on all samples, slice by slice; backward by uncomputing."""
+
+    @staticmethod
+    def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:  # type: ignore[override]
+        batch = left.shape[1]
+        parts = slices(n, batch, left.dtype)
+        keep = len(parts) == 1 and len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
+        kept: list[Tensor] = []
+        out = left.new_empty(2**n, batch if len(parts) > 1 else 0)
+        for columns in parts:
+            psi = outer(left[:, columns], right[:, columns]) if right is not None else left[:, columns].contiguous()
+            numbers = iter(tensors)
+            for step in script.steps:
+                if keep and step.kind != "gather":
+                    kept.append(psi)
+                psi = forward_step(step, psi, n, None if step.kind == "gather" else next(numbers), columns)
+            if len(parts) > 1:
+                out[:, columns] = psi
+            else:
+                out = psi
+        ctx.script, ctx.n, ctx.kept = script, n, kept
+        ctx.save_for_backward(out, left, right, *tensors)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, cotangent: Tensor):  # type: ignore[override]
+        out, left, right, *tensors = ctx.saved_tensors
+        script, n = ctx.script, ctx.n
+        wants = ctx.needs_input_grad[4:]
+        grads: list[Tensor | None] = [torch.zeros_like(t) if w else None for t, w in zip(tensors, wants, strict=True)]
+        grad_left = torch.empty_like(left) if ctx.needs_input_grad[2] else None
+        grad_right = torch.empty_like(right) if right is not None and ctx.needs_input_grad[3] else None
+        first = next((i for i, w in enumerate(wants) if w), len(tensors))
+        for columns in slices(n, left.shape[1], left.dtype):
+            psi, lam = out[:, columns].contiguous(), cotangent[:, columns].contiguous()
+            number = len(tensors)
+            for step in reversed(script.steps):
+                if step.kind == "gather":
+                    assert step.inverse is not None
+                    lam = lam.index_select(0, step.inverse)
+                    if not ctx.kept:
+                        psi = psi.index_select(0, step.inverse)
+                    continue
+                number -= 1
+                if number < first and grad_left is None and grad_right is None:
+                    break
+                before = ctx.kept[number] if ctx.kept else None
+                psi, lam = backward_step(step, psi, before, lam, n, tensors[number], grads[number], columns)
+            if right is None:
+                if grad_left is not None:
+                    grad_left[:, columns] = lam
+            elif grad_left is not None or grad_right is not None:
+                a, c = left[:, columns], right[:, columns]
+                lam = lam.view(a.shape[0], c.shape[0], -1)
+                if grad_left is not None:
+                    grad_left[:, columns] = (lam * c.conj()).sum(1)
+                if grad_right is not None:
+                    grad_right[:, columns] = (lam * a.conj().unsqueeze(1)).sum(0)
+        return None, None, grad_left, grad_right, *grads
+
+
+class Born(torch.autograd.Function):
+    """|psi|^2 elementwise, without the temporaries autograd would keep."""
+
+    @staticmethod
+    def forward(ctx, psi: Tensor) -> Tensor:  # type: ignore[override]
+        ctx.save_for_backward(psi)
+        parts = torch.view_as_real(psi)
+        return (parts[..., 0] * parts[..., 0]).addcmul_(parts[..., 1], parts[..., 1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, cotangent: Tensor) -> Tensor:  # type: ignore[override]
+        (psi,) = ctx.saved_tensors
+        return psi * (2 * cotangent)
+
+
+def slices(n: int, batch: int, dtype: torch.dtype) -> list[slice]:
+    width = max(LEAST_COLUMNS, SLICE_BYTES // (2**n * dtype.itemsize))
+    return [slice(low, min(low + width, batch)) for low in range(0, batch, width)]
+
+
+def outer(a: Tensor, c: Tensor) -> Tensor:
+    return (a.unsqueeze(1) * c.unsqueeze(0)).flatten(0, 1)
+
+
+def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+    """``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as real numbers."""
+    batch = psi.shape[1]
+    if not matrix.is_complex():
+        parts = multiply_raw(matrix, torch.view_as_real(psi).view(2**n, -1), n, offset, width)
+        return torch.view_as_complex(parts.view(2**n, batch, 2))
+    return multiply_raw(matrix, psi, n, offset, width)
+
+
+def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+    before, size = 2**offset, 2**width
+    inner = psi.numel() // (before * size)
+    if before == 1:
+        return torch.mm(matrix, psi.view(size, inner)).view(psi.shape)
+    if inner == 1:
+        return torch.mm(psi.view(before, size), matrix.mT).view(psi.shape)
+    return torch.bmm(matrix.expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
+
+
+def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> Tensor:
+    """Sum over everything else of lam psi^dagger on the window: the cotangent of its matrix."""
+    before, size = 2**offset, 2**width
+    if real:
+        lam, psi = torch.view_as_real(lam), torch.view_as_real(psi)
+    lam, psi = lam.view(before, size, -1), psi.view(before, size, -1)
+    if before == 1:
+        return torch.mm(lam[0], psi[0].mH)
+    if lam.shape[-1] == 1:
+        return torch.mm(lam[..., 0].mT, psi[..., 0].conj())
+    return torch.bmm(lam, psi.mH).sum(0)
+
+
+def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns: slice) -> Tensor:
+    if step.kind == "gather":
+        assert step.index is not None
+        return psi.index_select(0, step.index)
+    assert tensor is not None
+    if step.kind == "dense":
+        assert step.window is not None
+        return multiply(tensor, psi, n, step.window.offset, step.window.width)
+    if step.kind == "diagonal":
+        return psi * tensor.unsqueeze(1)
+    return single(step, psi, n, tensor[..., columns])
+
+
+def backward_step(
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, grad: Tensor | None, columns: slice
+) -> tuple[Tensor, Tensor]:
+    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; add the numbers' cotangent to ``grad``."""
+    if step.kind == "dense":
+        assert step.window is not None
+        offset, width = step.window.offset, step.window.width
+        inverse = tensor.mH.resolve_conj()
+        if before is None:
+            before = multiply(inverse, psi, n, offset, width)
+        if grad is not None:
+            grad += outer_sum(lam, before, offset, width, not tensor.is_complex())
+        return before, multiply(inverse, lam, n, offset, width)
+    if step.kind == "diagonal":
+        inverse = tensor.conj().resolve_conj().unsqueeze(1)
+        if before is None:
+            before = psi * inverse
+        if grad is not None:
+            overlap = (lam * before.conj()).sum(1)
+            grad += overlap if grad.is_complex() else overlap.real
+        return before, lam * inverse
+    raise NotImplementedError(step.kind)
+
+
+def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
+    raise NotImplementedError
