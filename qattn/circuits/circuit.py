@@ -284,5 +284,5 @@ def row_of(op: Operation) -> Gate:
     if op.data is None:
         raise ValueError(f"{op.name} is a noise channel, not a gate: run it on default.mixed")
     real = bool(np.isrealobj(op.data) or not np.any(op.data.imag))
-    table: MatrixOf = constant(torch.tensor(op.data.real if real else op.data))
+    table: MatrixOf = constant(op.data.real.copy() if real else op.data)
     return Gate(op.name, k, 0, "dense" if op.name == "QubitUnitary" else "diagonal", table, real=real)

@@ -17,11 +17,11 @@ from torch.autograd.function import once_differentiable
 from qattn.circuits.bind import Bases, batched_flags, check_values
 from qattn.circuits.circuit import Circuit, check_memory, row_of
 from qattn.circuits.gates import complex_of
-from qattn.circuits.naive import start, widen
+from qattn.circuits.naive import start, state_vector, widen
 from qattn.circuits.plan import Plan, Step, plan
 
 SLICE_BYTES = 2 << 20  # states of a slice of the batch: a few of these fit the cache together
-KEEP_BYTES = 16 << 20  # below this the backward pass reads kept states instead of uncomputing them
+KEEP_BYTES = 256 << 20  # below this the backward pass reads kept states instead of uncomputing them
 LEAST_COLUMNS = 32  # below this matrix products on the last window get slow
 
 
@@ -74,6 +74,8 @@ def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, stat
     width = 1 if batch is None else batch
     dtype = complex_of(parameters)
     check_memory(circuit.qubits, max(width, 1), dtype.itemsize)
+    if width == 0:
+        return Final(state_vector(circuit, parameters, inputs, states).mT, None, circuit.qubits, True)
     flags = batched_flags(circuit, parameters, inputs)
     product = given is None and circuit.initial is None
     script = plan(circuit, flags, product)
@@ -225,15 +227,17 @@ class Sweep(torch.autograd.Function):
     def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:  # type: ignore[override]
         batch = left.shape[1]
         parts = slices(n, batch, left.dtype)
-        keep = len(parts) == 1 and len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
-        kept: list[Tensor] = []
+        keep = len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
+        kept: list[list[Tensor]] = []
         out = left.new_empty(2**n, batch if len(parts) > 1 else 0)
         for columns in parts:
             psi = outer(left[:, columns], right[:, columns]) if right is not None else left[:, columns].contiguous()
             numbers = iter(tensors)
+            if keep:
+                kept.append([])
             for step in script.steps:
                 if keep and step.kind != "gather":
-                    kept.append(psi)
+                    kept[-1].append(psi)
                 psi = forward_step(step, psi, n, None if step.kind == "gather" else next(numbers), columns)
             if len(parts) > 1:
                 out[:, columns] = psi
@@ -253,7 +257,7 @@ class Sweep(torch.autograd.Function):
         grad_left = torch.empty_like(left) if ctx.needs_input_grad[2] else None
         grad_right = torch.empty_like(right) if right is not None and ctx.needs_input_grad[3] else None
         first = next((i for i, w in enumerate(wants) if w), len(tensors))
-        for columns in slices(n, left.shape[1], left.dtype):
+        for part, columns in enumerate(slices(n, left.shape[1], left.dtype)):
             psi, lam = out[:, columns].contiguous(), cotangent[:, columns].contiguous()
             number = len(tensors)
             for step in reversed(script.steps):
@@ -266,7 +270,7 @@ class Sweep(torch.autograd.Function):
                 number -= 1
                 if number < first and grad_left is None and grad_right is None:
                     break
-                before = ctx.kept[number] if ctx.kept else None
+                before = ctx.kept[part][number] if ctx.kept else None
                 psi, lam = backward_step(step, psi, before, lam, n, tensors[number], grads[number], columns)
             if right is None:
                 if grad_left is not None:
@@ -372,8 +376,51 @@ def backward_step(
             overlap = (lam * before.conj()).sum(1)
             grad += overlap if grad.is_complex() else overlap.real
         return before, lam * inverse
-    raise NotImplementedError(step.kind)
+    return single_backward(step, psi, before, lam, n, tensor[..., columns], None if grad is None else grad[..., columns])
+
+
+def rows_of(step: Step, psi: Tensor, n: int) -> list[Tensor]:
+    """Views of the amplitudes a gate mixes: one for each basis state of its targets, with all its controls at 1."""
+    cube = psi.view(*(2,) * n, psi.shape[1])
+    place: list[slice | int] = [slice(None)] * n
+    for axis in step.axes[: step.controls]:
+        place[axis] = 1
+    targets = step.axes[step.controls :]
+    rows = []
+    for i in range(2 ** len(targets)):
+        for k, axis in enumerate(targets):
+            place[axis] = (i >> (len(targets) - 1 - k)) & 1
+        rows.append(cube[tuple(place)])
+    return rows
 
 
 def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
-    raise NotImplementedError
+    """One gate whose matrix ``(K, K, batch)`` or diagonal ``(K, batch)`` differs from sample to sample."""
+    out = psi.clone()
+    old, new = rows_of(step, psi, n), rows_of(step, out, n)
+    for i, row in enumerate(new):
+        if tensor.dim() == 2:
+            row.mul_(tensor[i])
+        else:
+            torch.mul(old[0], tensor[i, 0], out=row)
+            for j in range(1, len(old)):
+                row.addcmul_(old[j], tensor[i, j].to(row.dtype))
+    return out
+
+
+def single_backward(
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, grad: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
+    if before is None:
+        before = single(step, psi, n, inverse)
+    if grad is not None:
+        left, right = rows_of(step, lam, n), rows_of(step, before, n)
+        for i, row in enumerate(left):
+            for j, other in enumerate(right):
+                if tensor.dim() == 2 and i != j:
+                    continue
+                overlap = (row * other.conj()).reshape(-1, tensor.shape[-1]).sum(0)
+                target = grad[i] if tensor.dim() == 2 else grad[i, j]
+                target += overlap if grad.is_complex() else overlap.real
+    return before, single(step, lam, n, inverse)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -58,9 +59,9 @@ def grid(rows: list[list[Tensor | complex]], like: Tensor) -> Tensor:
     return torch.stack(filled, -1).unflatten(-1, (len(rows), len(rows)))
 
 
-def constant(rows: list[list[complex]] | list[complex] | Tensor) -> MatrixOf:
+def constant(rows: list[list[complex]] | list[complex] | np.ndarray) -> MatrixOf:
     """A gate without angles: the same matrix (or diagonal) for every element of the batch."""
-    table = torch.as_tensor(rows)
+    table = torch.as_tensor(np.asarray(rows))
     table = table.to(torch.complex128 if table.is_complex() else torch.float64)
 
     def matrix(angles: Tensor) -> Tensor:

@@ -18,12 +18,12 @@ def apply(state: Tensor, matrix: Tensor, wires: tuple[int, ...], qubits: int) ->
     k, batch = len(wires), state.shape[0]
     axes = [1 + w for w in wires]
     rest = [1 + w for w in range(qubits) if w not in wires]
-    tensor = state.reshape(batch, *(2,) * qubits).permute(0, *axes, *rest).reshape(batch, 2**k, -1)
+    tensor = state.reshape(batch, *(2,) * qubits).permute(0, *axes, *rest).reshape(batch, 2**k, 2 ** (qubits - k))
     tensor = torch.matmul(matrix.to(state.dtype), tensor)
     back = [0] * (qubits + 1)
     for position, axis in enumerate([0, *axes, *rest]):
         back[axis] = position
-    return tensor.reshape(batch, *(2,) * qubits).permute(back).reshape(batch, -1)
+    return tensor.reshape(batch, *(2,) * qubits).permute(back).reshape(batch, 2**qubits)
 
 
 def widen(base: Tensor, diagonal: bool, size: int) -> Tensor:
@@ -53,7 +53,8 @@ def start(circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: T
     states = states.to(dtype)
     if states.shape[-1] != 2**circuit.qubits:
         raise ValueError(f"states need {2**circuit.qubits} amplitudes, got {states.shape[-1]}")
-    return states.reshape(-1, states.shape[-1]).expand(batch if batch is not None else states.reshape(-1, states.shape[-1]).shape[0], -1)
+    states = states if states.dim() == 2 else states.unsqueeze(0)
+    return states.expand(states.shape[0] if batch is None else batch, -1)
 
 
 def state_vector(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> Tensor:

@@ -47,7 +47,8 @@ class Step:
     inverse: Tensor | None = None
     window: Window | None = None
     members: tuple[int, ...] = ()
-    layout: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()  # of a single gate: where its wires stand in the layout, controls first
+    controls: int = 0
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,10 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
         elif stage.kind == "single":
             if pending:
                 arrange(list(range(n)))
-            steps += [Step("single", members=(place,), layout=tuple(layout)) for place in stage.members]
+            for place in stage.members:
+                op = circuit.operations[place]
+                axes = tuple(layout.index(w) for w in op.wires)
+                steps.append(Step("single", members=(place,), axes=axes, controls=row_of(op).controls))
         else:
             windows, wanted = windows_of(circuit, stage, limit)
             arrange(wanted)
