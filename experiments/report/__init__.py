@@ -1,0 +1,79 @@
+"""The report of an experiment: one self-contained page, its figures as SVG and PNG, and the numbers for machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.compare import table
+from experiments.files import write_bytes, write_json, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLES = {
+    "final_loss": "Final loss by model, with interval bars and floors",
+    "loss_curves": "Loss against training steps, with bands over seeds",
+    "differences": "Paired differences with intervals",
+    "ledger": "Parameters by group",
+}
+
+
+def write(
+    out: Path,
+    summary: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    tasks: Mapping[str, Mapping[str, Any]],
+    experiment_yaml: str,
+    environment: Mapping[str, Any],
+    command: str,
+) -> Path:
+    """Write ``report.html``, ``figures/*.svg|png``, ``results.json`` and ``results.csv``; return the page.
+
+    ``summary`` is what :func:`experiments.compare.summarise` made of ``runs`` and ``tasks``. Each file is replaced
+    atomically and depends on the arguments alone: the same records give the same bytes.
+    """
+    from experiments.report.page import Made, html
+    from experiments.report.svg import inline, png, svg
+
+    out = Path(out)
+    write_json(out / "results.json", summary)
+    write_text(out / "results.csv", table(runs))
+    inlined: dict[str, dict[str, str]] = {}
+    for i, (task, drawn) in enumerate(draw(summary, runs).items()):
+        inlined[task] = {}
+        for key, figure in drawn.items():
+            stem = "-".join(part for part in (_slug(task, i, list(summary["tasks"])), key.replace("_", "-")) if part)
+            write_bytes(out / "figures" / f"{stem}.svg", svg(figure))
+            write_bytes(out / "figures" / f"{stem}.png", png(figure))
+            inlined[task][key] = inline(figure, f"f{i}-{key}", f"{TITLES[key]}: {task}")
+    page = html(summary, runs, tasks, inlined, Made(experiment_yaml, environment, command))
+    return write_text(out / "report.html", page)
+
+
+def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Figure]]:
+    """The figures of every task that has something to show, by task and then by the keys of `TITLES`."""
+    from experiments.report import figures
+
+    look = figures.styles(name for task in summary["tasks"].values() for name in task["models"])
+    drawn: dict[str, dict[str, Figure]] = {}
+    for name, task in summary["tasks"].items():
+        mine = [run for run in runs if run["task"] == name]
+        drawn[name] = {}
+        if task["models"]:
+            drawn[name]["final_loss"] = figures.final_loss(task, look)
+        if any(figures.curve(run, "validation") for run in mine):
+            drawn[name]["loss_curves"] = figures.loss_curves(mine, task, look)
+        if any(test["difference"]["low"] is not None for test in task["tests"]):
+            drawn[name]["differences"] = figures.differences(task, summary["comparison"]["equivalence"])
+        if any(entry["ledger"] for entry in task["models"].values()):
+            drawn[name]["ledger"] = figures.ledger(task)
+    return drawn
+
+
+def _slug(task: str, place: int, names: list[str]) -> str:
+    """A file name for a task; its place is added where two tasks would share one."""
+    slugs = [re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.").lower()[:60] for name in names]
+    return slugs[place] if slugs[place] and slugs.count(slugs[place]) == 1 else f"{slugs[place]}-{place}".strip("-")

@@ -1,0 +1,149 @@
+"""The decoder-only transformer: tokens in, log-probabilities of the next token out.
+
+t₁…tₙ → X⁽⁰⁾ → block₁ → … → block_L → norm → W_U → log softmax (The Shape of the Probable, part 3, "The prompt is a
+matrix"; Svozil, D.3). `embed`, `evolve` and `read` are its three thirds: forward = read ∘ evolve ∘ embed.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from classical import counting
+from classical.attention import KVCache
+from classical.blocks import Block
+from classical.config import TransformerConfig
+from classical.linear import make_linear, make_table
+from classical.norms import make_norm
+from classical.positions import rotary_table, sinusoidal
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """A context already read: how many tokens, and the keys and values of each layer. Never changed in place."""
+
+    batch: int
+    length: int
+    caches: tuple[KVCache, ...]
+
+
+class Transformer(nn.Module):
+    """A language model: forward(tokens) gives log P(next token | tokens so far) at every position.
+
+    With ``generator`` the random start is drawn from it alone; the global generator is not touched.
+    """
+
+    position: Tensor | None
+    rotation: Tensor | None
+
+    def __init__(self, config: TransformerConfig, generator: torch.Generator | None = None):
+        super().__init__()
+        self.config = config
+        fixed = config.position == "sinusoidal"
+        # Sines have size 1 whatever d is. Token vectors must be heard beside them: Vaswani et al. multiply by √d.
+        self.scale = math.sqrt(config.dim) if fixed else 1.0
+        std = 1 / math.sqrt(config.dim) if fixed else config.init_std
+        self.embedding = make_table(config.vocab, config.dim, std=std, generator=generator)
+        if config.position == "learned":
+            rows = make_table(config.block, config.dim, std=config.init_std, generator=generator)
+            self.position = rows.weight
+        else:
+            self._register_table("position", sinusoidal(config.block, config.dim) if fixed else None)
+        rotary = config.position == "rotary"
+        self._register_table("rotation", rotary_table(config.block, config.head_dim) if rotary else None)
+        self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
+        post = config.norm_position == "post"
+        self.norm = nn.Identity() if post else make_norm(config.norm, config.dim, config.bias)
+        # A tied head owns no tensor: it reads the embedding's, so loading, copying or moving cannot untie it.
+        self.head: nn.Linear | None = None
+        if not config.tie:
+            head_std = 0.0 if config.zero_init else config.init_std
+            self.head = make_linear(config.dim, config.vocab, bias=False, std=head_std, generator=generator)
+
+    @property
+    def context_limit(self) -> int:
+        """The longest context the model can read, in tokens."""
+        return self.config.block
+
+    def embed(self, tokens: Int[Tensor, "batch time"], start: int = 0) -> Float[Tensor, "batch time dim"]:
+        """X⁽⁰⁾: token vectors, plus position vectors for positions start, start + 1, … (part 3; Svozil, Eq. 17).
+
+        ValueError when the text is longer than `context_limit`, or a token is outside the vocabulary.
+        """
+        end = start + tokens.shape[1]
+        if end > self.config.block:
+            raise ValueError(f"the text has {end} tokens, but the model reads at most {self.config.block} (its block)")
+        try:
+            x = self.embedding(tokens)
+        except IndexError:
+            raise ValueError(
+                f"tokens must lie in 0…{self.config.vocab - 1}, got {int(tokens.min())}…{int(tokens.max())}"
+            ) from None
+        if self.scale != 1.0:
+            x = x * self.scale
+        if self.position is not None:
+            x = x + self.position[start:end]
+        return F.dropout(x, self.config.dropout, self.training) if self.config.dropout else x
+
+    def evolve(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        """All blocks, X⁽⁰⁾ → X⁽ᴸ⁾; neither the final norm nor the head."""
+        return self._through(x, 0, None)
+
+    def read(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time vocab"]:
+        """log softmax(W_U norm(x)): the final norm, the unembedding and Svozil, Eq. 13, in logarithms."""
+        weight = self.embedding.weight if self.head is None else self.head.weight
+        return F.log_softmax(F.linear(self.norm(x), weight), dim=-1)
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        """log P(t_k+1 = i | t_1 … t_k) for every position k; natural logarithms."""
+        return self.read(self.evolve(self.embed(tokens)))
+
+    def start(self, batch: int) -> DecoderState:
+        """The empty context for ``batch`` texts side by side."""
+        if batch < 1:
+            raise ValueError(f"batch must be at least 1, got {batch}")
+        return DecoderState(batch, 0, tuple(KVCache() for _ in self.blocks))
+
+    def extend(
+        self, tokens: Int[Tensor, "batch time"], state: DecoderState
+    ) -> tuple[Float[Tensor, "batch time vocab"], DecoderState]:
+        """Reads several further tokens at once; ``state`` stays valid and may be continued differently."""
+        if tokens.shape[0] != state.batch:
+            raise ValueError(f"the state holds {state.batch} texts, got tokens for {tokens.shape[0]}")
+        caches = tuple(cache.copy() for cache in state.caches)
+        x = self._through(self.embed(tokens, state.length), state.length, caches)
+        return self.read(x), DecoderState(state.batch, state.length + tokens.shape[1], caches)
+
+    def step(
+        self, token: Int[Tensor, " batch"], state: DecoderState
+    ) -> tuple[Float[Tensor, "batch vocab"], DecoderState]:
+        """Reads one token more: log-probabilities of the next one, and the longer context."""
+        log_probs, state = self.extend(token[:, None], state)
+        return log_probs[:, 0], state
+
+    def parameter_groups(self) -> dict[str, list[str]]:
+        """The ledger: group → names of its parameters, each parameter once (a tied head has none of its own)."""
+        groups: dict[str, list[str]] = {group: [] for group in counting.GROUPS}
+        for name, _ in self.named_parameters():
+            part = name.split(".")
+            key = part[2] if part[0] == "blocks" else part[0]
+            groups["norm" if key.endswith("norm") else key].append(name)
+        return groups
+
+    def flops_per_token(self, length: int) -> int:
+        """Floating-point operations of the matrix products of one forward pass; see `counting.flops_per_token`."""
+        return counting.flops_per_token(self.config, length)
+
+    def _through(self, x: Tensor, start: int, caches: tuple[KVCache, ...] | None) -> Tensor:
+        rotation = None if self.rotation is None else self.rotation[:, start : start + x.shape[1]]
+        for layer, block in enumerate(self.blocks):
+            x = block(x, rotation, None if caches is None else caches[layer])
+        return x
+
+    def _register_table(self, name: str, table: Tensor | None) -> None:
+        # Computed in float64, kept in the default dtype, never saved: a checkpoint holds parameters only.
+        table = None if table is None else table.to(torch.get_default_dtype())
+        self.register_buffer(name, table, persistent=False)

@@ -1,0 +1,69 @@
+"""``qattn audit``: is it really unitary? Numbers for trained models, or for the untrained ones of a configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.cli import app
+from experiments.errors import UserError
+
+
+@app.command()
+def audit(
+    target: Annotated[str, typer.Argument(help="An experiment's or run's folder, or a configuration (untrained models).")],
+    dtype: Annotated[str | None, typer.Option(help="float32 or float64; default as trained.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Measure norm drift, linearity, reversal, causality and completeness of every model; exit 1 if a strict one fails.
+
+    Example: `qattn audit quickstart --dtype float64`
+    """
+    if dtype not in (None, "float32", "float64"):
+        raise UserError(f"--dtype: expected float32 or float64, got {dtype!r}")
+    results = _trained(Path(target), dtype) if Path(target).is_dir() else _untrained(target, dtype)
+    if as_json:
+        print(json.dumps(results))
+    else:
+        _table(results)
+    raise typer.Exit(1 if any(result["passed"] is False for result in results.values()) else 0)
+
+
+def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
+    from experiments.audit import audit_model
+    from experiments.loading import finished, load
+    from experiments.runs import audited_windows, load_task
+
+    loaded = [load(folder, dtype) for folder in finished(path)]
+    return {trained.name: audit_model(trained.model, audited_windows(load_task(trained.job))) for trained in loaded}
+
+
+def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
+    from experiments.audit import audit_model
+    from experiments.config import jobs, load_experiment, resolve
+    from experiments.models import build_for
+    from experiments.runs import audited_windows, load_task
+
+    overrides = [f"training.dtype={dtype}"] if dtype else []
+    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(resolve(load_experiment(config, overrides))))}
+    return {
+        f"{job.model_name} on {job.task_name}, untrained": audit_model(build_for(job, load_task(job)), audited_windows(load_task(job)))
+        for job in chosen.values()
+    }  # fmt: skip
+
+
+def _table(results: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from experiments.audit import KEYS
+
+    table = Table("model", *(key.replace("_", " ") for key in KEYS), "budget", "unitary", box=None)
+    for name, result in results.items():
+        numbers = ["–" if result[key] is None else f"{result[key]:.1e}" for key in KEYS]
+        passed = {True: "yes", False: "NO", None: "not claimed"}[result["passed"]]
+        table.add_row(name, *numbers, f"{result['budget']:.0e}", passed)
+    Console().print(table)

@@ -1,0 +1,230 @@
+"""From what a file says to what runs: variants spelled out, optimizers merged, nothing left to a default.
+
+An optimizer's value comes from the first of: the model's own ``optimizer``, ``training.optimizer``, the kind's
+recommended rates (only where nobody wrote ``lr`` or ``rates``), the schema's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.config.base import Clash
+from experiments.config.complaints import choices, suggestion
+from experiments.config.located import Contradiction, Loaded
+from experiments.config.models import ModelConfig
+from experiments.config.optimizer import Optimizer
+from experiments.config.reading import KeyPath
+from experiments.config.schema import Comparison, ExperimentFile, Output, Training
+from experiments.config.tasks import TaskConfig
+from experiments.config.variants import Variant, plain_name, tasks_of, variants
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment in full. Every model carries its merged optimizer; ``origins`` says where each value came from."""
+
+    name: str
+    description: str
+    tasks: dict[str, TaskConfig]
+    models: dict[str, ModelConfig]
+    training: Training
+    seeds: tuple[int, ...]
+    comparison: Comparison
+    output: Output
+    workers: int
+    origins: dict[KeyPath, str]
+
+    def data(self) -> dict[str, Any]:
+        """Plain data that, written as YAML, is a file of the same experiment."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "tasks": {name: task.model_dump(mode="json") for name, task in self.tasks.items()},
+            "models": {name: _optimizer_last(model.model_dump(mode="json")) for name, model in self.models.items()},
+            "training": self.training.model_dump(mode="json"),
+            "seeds": list(self.seeds),
+            "comparison": self.comparison.model_dump(mode="json"),
+            "output": self.output.model_dump(mode="json"),
+            "workers": self.workers,
+        }
+
+
+def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
+    """The experiment of a file that :func:`load_experiment` found free of contradictions."""
+    file = loaded.value
+    tasks, models, _ = variants(file)
+    training = file.training
+    every = training.evaluate_every or max(1, training.steps // 4)
+    full = training.model_copy(
+        update={"evaluate_every": every, "optimizer": _complete(training.optimizer, training.steps)}
+    )
+    name = file.name or plain_name(loaded.path.stem)
+    experiment = Experiment(
+        name=name,
+        description=file.description,
+        tasks={task.name: task.config.model_copy(update=task.config.filled(loaded.path.parent)) for task in tasks},
+        models={model.name: _full_model(model.config, training) for model in models},
+        training=full,
+        seeds=tuple(range(file.seeds)) if isinstance(file.seeds, int) else tuple(file.seeds),
+        comparison=file.comparison,
+        output=file.output.model_copy(update={"dir": file.output.dir or f"runs/{name}"}),
+        workers=file.workers,
+        origins={},
+    )
+    places = {("tasks", task.name): task for task in tasks} | {("models", model.name): model for model in models}
+    for path, _ in leaves(experiment.data()):
+        experiment.origins[path] = _origin(path, loaded, places, experiment)
+    return experiment
+
+
+def merged(model: ModelConfig, training: Training) -> Optimizer:
+    """The optimizer of a model: its own fields, then the training's, then the kind's rates, then the defaults."""
+    written = {**_written(training.optimizer), **_written(model.optimizer)}
+    if "lr" not in written and "rates" not in written:
+        written["rates"] = model.recommended_rates()
+    return Optimizer(**written)
+
+
+def leaves(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The values of nested mappings; a list and an empty mapping are values."""
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from leaves(value, (*path, key))
+    else:
+        yield path, data
+
+
+def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
+    """All that is impossible together in an experiment whose values are fine one by one.
+
+    Whether a projective readout fits the vocabulary is not among it: that is known only when the text has been read.
+    """
+    if file.task is not None and file.tasks is not None:
+        yield Contradiction(
+            ("task",), "expected either 'task' or 'tasks', got both; move the one into the other", (("tasks",),)
+        )
+    if not tasks_of(file):
+        yield Contradiction((), "expected a 'task' or 'tasks', got neither")
+    tasks, models, problems = variants(file)
+    yield from problems
+    for task in tasks:
+        yield from (_contradiction(clash, task) for clash in task.config.clashes())
+        missing = task.config.problem_with_files(path.parent)
+        if missing is not None:
+            yield _contradiction(missing, task)
+    for model in models:
+        yield from (_contradiction(clash, model) for clash in model.config.clashes())
+        yield from _optimizer(model, file.training)
+    yield from (_at(("training",), clash) for clash in file.training.clashes())
+    yield from _same(tasks)
+    yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
+    names = [model.name for model in models]
+    reference = file.comparison.reference
+    if reference is not None and reference not in names:
+        text = f"expected the name of a model ({choices(names)}), got '{reference}'{suggestion(reference, names)}"
+        yield Contradiction(("comparison", "reference"), text, (("models",),))
+    if isinstance(file.seeds, list):
+        for index, seed in enumerate(file.seeds):
+            if seed in file.seeds[:index]:
+                yield Contradiction(("seeds", index), f"expected each seed once, got {seed} again", (("seeds",),))
+
+
+def _optimizer(model: Variant[ModelConfig], training: Training) -> Iterator[Contradiction]:
+    """Contradictions of a merged optimizer, said where the value was written: at the model or at the training."""
+    optimizer = merged(model.config, training)
+    own = model.config.optimizer.model_fields_set
+
+    def place(key: str) -> KeyPath:
+        if key in own or key not in training.optimizer.model_fields_set:
+            return model.place(("optimizer", key))
+        return ("training", "optimizer", key)
+
+    for key, expected, got, others in optimizer.clashes():
+        yield Contradiction(place(key), f"expected {expected}, got {got}", tuple(map(place, others)))
+    if optimizer.warmup is not None and optimizer.warmup > training.steps:
+        text = f"expected at most training.steps ({training.steps}), got {optimizer.warmup}"
+        yield Contradiction(place("warmup"), text, (("training", "steps"),))
+    known = model.config.groups
+    for group in optimizer.rates:
+        if group not in known:
+            whose = f"a parameter group of '{model.name}' ({model.config.kind}: {', '.join(known)})"
+            yield Contradiction((*place("rates"), group), f"expected {whose}, got '{group}'{suggestion(group, known)}")
+
+
+def _contradiction(clash: Clash, variant: Variant[Any]) -> Contradiction:
+    key, expected, got, others = clash
+    against = tuple(variant.place((other,)) for other in others)
+    return Contradiction(variant.place((key,)), f"expected {expected}, got {got}", against)
+
+
+def _at(place: KeyPath, clash: Clash) -> Contradiction:
+    key, expected, got, others = clash
+    return Contradiction((*place, key), f"expected {expected}, got {got}", tuple((*place, other) for other in others))
+
+
+def _same(entries: list[Variant[Any]]) -> Iterator[Contradiction]:
+    """Two names for one thing: it would be trained twice to compare it with itself."""
+    for index, entry in enumerate(entries):
+        for earlier in entries[:index]:
+            if entry.config == earlier.config:
+                text = (
+                    f"expected a difference from '{earlier.name}', got the same in every field; remove one or change it"
+                )
+                yield Contradiction(entry.origin, text, (earlier.origin,))
+                break
+
+
+def _full_model(model: ModelConfig, training: Training) -> ModelConfig:
+    optimizer = _complete(merged(model, training), training.steps)
+    return model.model_copy(update={**model.filled(), "optimizer": optimizer})
+
+
+def _complete(optimizer: Optimizer, steps: int) -> Optimizer:
+    """The null fields of an optimizer, filled as their documentation says."""
+    values: dict[str, object] = {}
+    if optimizer.min_lr is None and optimizer.schedule == "cosine":
+        values["min_lr"] = float(f"{optimizer.lr / 10:.12g}")
+    if optimizer.muon_lr is None and optimizer.kind == "muon":
+        values["muon_lr"] = 0.02
+    if optimizer.warmup is None:
+        values["warmup"] = min(100, steps // 10)
+    return optimizer.model_copy(update=values)
+
+
+def _optimizer_last(data: dict[str, Any]) -> dict[str, Any]:
+    return {**{key: value for key, value in data.items() if key != "optimizer"}, "optimizer": data["optimizer"]}
+
+
+def _written(optimizer: Optimizer) -> dict[str, Any]:
+    return {name: getattr(optimizer, name) for name in optimizer.model_fields_set}
+
+
+def _origin(
+    path: KeyPath, loaded: Loaded[ExperimentFile], places: dict[tuple[str, str], Variant[Any]], experiment: Experiment
+) -> str:
+    """Where the value at a path of the resolved experiment came from."""
+    variant = places.get((str(path[0]), str(path[1]))) if len(path) > 2 else None
+    inner = path[2:]
+    candidates = (
+        [variant.place(inner[:1]), variant.place(inner[:2]), variant.place(inner)] if variant is not None else [path]
+    )
+    if variant is not None and inner[0] == "optimizer":
+        candidates = [variant.place(inner), variant.place(inner[:2]), ("training", *inner), ("training", *inner[:2])]
+    for candidate in candidates:
+        if candidate in loaded.origins:
+            return loaded.origins[candidate]
+    return _default(path, experiment, loaded)
+
+
+def _default(path: KeyPath, experiment: Experiment, loaded: Loaded[ExperimentFile]) -> str:
+    model = experiment.models.get(str(path[1])) if path[0] == "models" else None
+    if path == ("name",):
+        return f"the name of {loaded.path.name}"
+    if model is not None and path[2:4] == ("optimizer", "rates") and model.optimizer.rates:
+        return f"default of kind {model.kind}"
+    if model is not None and len(path) == 3 and getattr(model, str(path[2])) is None and hasattr(model, "preset"):
+        return f"preset {model.preset}"
+    return "default: lr / 10" if path[-1] == "min_lr" else "default"

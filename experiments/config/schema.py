@@ -1,0 +1,105 @@
+"""The schema of an experiment file: which models learn which tasks, how, with which seeds, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from experiments.config.base import Clash, Fraction, Name, NonNegative, NonNegativeInt, PositiveInt, Strict
+from experiments.config.bykind import ByKind
+from experiments.config.models import MODELS, ModelConfig
+from experiments.config.optimizer import Optimizer
+from experiments.config.tasks import TASKS, TaskConfig
+
+AnyTask = Annotated[TaskConfig, ByKind(TASKS)]
+AnyModel = Annotated[ModelConfig, ByKind(MODELS)]
+Variations = dict[str, Annotated[list[Any], Field(min_length=1)]]
+
+
+class Training(Strict):
+    """How long and with what every model is trained: the same steps on the same tokens in the same order."""
+
+    steps: PositiveInt = 2000
+    """Updates of the parameters."""
+    batch: PositiveInt = 12
+    """Sequences a step."""
+    evaluate_every: PositiveInt | None = None
+    """Steps between evaluations on the whole validation split; null is a quarter of the steps. The end always is."""
+    log_every: PositiveInt = 10
+    """Steps between lines in the training log."""
+    checkpoint_every: PositiveInt = 250
+    """Steps between checkpoints; a killed run loses at most so many."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Precision of the parameters (complex ones have two such numbers)."""
+    threads: PositiveInt = 1
+    """Processor threads a run. One is the fastest for small models; use workers for more processors."""
+    optimizer: Optimizer = Optimizer()
+    """The optimizer of every model, where the model has no own."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.evaluate_every is not None and self.evaluate_every > self.steps:
+            yield "evaluate_every", f"at most steps ({self.steps})", str(self.evaluate_every), ("steps",)
+
+
+class Comparison(Strict):
+    """How the models are compared: paired by seed."""
+
+    reference: str | None = None
+    """The model that every other one is tested against; null tests every pair."""
+    confidence: Fraction = 0.95
+    """Of the intervals over seeds."""
+    equivalence: NonNegative = 0.02
+    """Half width of the region of practical equivalence, in nats a token."""
+
+
+class Sample(Strict):
+    """The text that each model writes for the report."""
+
+    prompt: str | None = Field(default=None, min_length=1)
+    """What the models continue; null is the first line of the validation split."""
+    tokens: PositiveInt = 200
+    """How many tokens to write."""
+    temperature: NonNegative = 0.8
+    """0 always takes the likeliest token."""
+    top_k: PositiveInt | None = None
+    """Draw among the k likeliest tokens; null is among all."""
+
+
+class Output(Strict):
+    """What is written, and where."""
+
+    dir: str | None = Field(default=None, min_length=1)
+    """The folder of the results, from the working directory; null is `runs/` and the name."""
+    sample: Sample = Sample()
+    """The samples in the report."""
+
+
+class ExperimentFile(Strict):
+    """An experiment as written in a file. Only a task and a model must be given."""
+
+    name: Name | None = None
+    """A short name; null is the file's own."""
+    description: str = ""
+    """What the experiment is to find out; printed in the report."""
+    task: AnyTask | None = None
+    """The one task, named after its file or kind. Write either `task` or `tasks`."""
+    tasks: dict[Name, AnyTask] | None = Field(default=None, min_length=1)
+    """The tasks by name."""
+    models: dict[Name, AnyModel] = Field(min_length=1)
+    """The models by name; each learns each task."""
+    training: Training = Training()
+    """How every model is trained."""
+    seeds: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 6
+    """A count n, for the seeds 0 to n−1, or a list of seeds. Six are the fewest that can tell two models apart."""
+    comparison: Comparison = Comparison()
+    """How the models are compared."""
+    output: Output = Output()
+    """What is written, and where."""
+    workers: PositiveInt = 1
+    """Runs side by side, each in its own process."""
+    grid: Variations = Field(default_factory=dict)
+    """Keys such as `models.NAME.dim` with lists of values: every combination becomes a model (or task) of its own."""
+    zip: Variations = Field(default_factory=dict)
+    """The same with lists of one length, whose values go together."""

@@ -1,0 +1,63 @@
+"""From a model's configuration to a language model: a plain dict from kind to builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from classical.presets import PRESETS
+from classical.transformer import Transformer
+from experiments.config import Job
+from experiments.errors import UserError
+from experiments.tasks.text import TokenTask
+from qattn.models import UnitaryConfig, UnitaryLM
+
+NOT_FOR_THE_MODEL = {"kind", "optimizer", "preset"}
+
+
+def _chosen(config: Any) -> dict[str, Any]:
+    """The fields a person or a default set; null means "as the preset has it"."""
+    values = config.model_dump(exclude=NOT_FOR_THE_MODEL)
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def transformer(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return Transformer(PRESETS[config.preset](vocab, block, **_chosen(config)), generator=generator)
+
+
+def unitary(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return UnitaryLM(UnitaryConfig(vocab=vocab, **_chosen(config)), generator=generator)
+
+
+BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
+    "transformer": transformer,
+    "unitary": unitary,
+}
+
+
+def build(name: str, config: Any, vocab: int, block: int, seed: int, dtype: str = "float32") -> Any:
+    """The model ``name`` of a comparison for texts of ``vocab`` symbols and windows of ``block``, from ``seed`` alone.
+
+    Raises :class:`UserError` naming the model when its sizes cannot fit (a readout that cannot be complete, say).
+    """
+    try:
+        model = BUILDERS[config.kind](config, vocab, block, torch.Generator().manual_seed(seed))
+    except ValueError as error:
+        raise UserError(f"models.{name} on a vocabulary of {vocab}: {error}") from error
+    return model.to(getattr(torch, dtype))
+
+
+def build_for(job: Job, task: TokenTask) -> Any:
+    """The untrained model of one run."""
+    return build(job.model_name, job.model, task.vocab, task.block, job.seed, job.training.dtype)
+
+
+def ledger(model: Any) -> dict[str, int]:
+    """How many trainable numbers sit where: group → count; tied ones once."""
+    parameters = dict(model.named_parameters())
+    return {
+        group: sum(parameters[name].numel() for name in names) for group, names in model.parameter_groups().items()
+    }

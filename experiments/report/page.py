@@ -1,0 +1,161 @@
+"""The page: what the template needs, computed here so that the template only lays out. Jinja escapes everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.report.answer import UNITARY, answer, audit_word, largest_error, scientific
+
+COLUMNS = {
+    "norm_drift": "how far the length of the state moves from 1 between preparation and readout",
+    "inner_product_drift": "how far the overlap of two initial states moves under one text",
+    "linearity": "‖U(αa+βb) − αUa − βUb‖: does the register act linearly on its state?",
+    "reversal": "‖U⁻¹Uψ − ψ‖: does running backwards give the initial state back?",
+    "causality": "what changing future tokens changes in earlier predictions",
+    "completeness": "‖ΣE_w − 1‖: do the measurement's operators sum to the identity?",
+    "normalisation": "largest |Σp − 1| over all predictions",
+}
+"""One line for each number of the audit, in the order of the table."""
+
+
+class Made(NamedTuple):
+    """How an experiment was made: its resolved configuration, versions and machine, and the command."""
+
+    experiment_yaml: str
+    environment: Mapping[str, Any]
+    command: str
+
+
+def html(
+    summary: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    tasks: Mapping[str, Mapping[str, Any]],
+    figures: Mapping[str, Mapping[str, str]],
+    made: Made,
+) -> str:
+    """``report.html``. ``figures[task]`` maps final_loss, loss_curves, differences and ledger to inline SVG."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    here = Path(__file__).parent
+    jinja = Environment(
+        loader=FileSystemLoader(here), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    jinja.filters |= {
+        "fixed": fixed, "count": count, "scientific": scientific, "p": probability, "signed": signed, "words": words,
+    }  # fmt: skip
+    models = sorted({name for task in summary["tasks"].values() for name in task["models"]})
+    return jinja.get_template("template.html").render(
+        summary=summary,
+        tasks=tasks,
+        level=f"{100 * summary['comparison']['level']:g} %",
+        margin=summary["comparison"]["equivalence"],
+        answers=answer(summary),
+        tiles={name: tiles(task) for name, task in summary["tasks"].items()},
+        figures={task: {key: Markup(svg) for key, svg in each.items()} for task, each in figures.items()},
+        samples={task: samples(task, runs, summary) for task in summary["tasks"]},
+        floors={name: floors(task) for name, task in summary["tasks"].items()},
+        colors={name: i % 8 for i, name in enumerate(models)},
+        models=models,
+        audit_columns=COLUMNS,
+        audit_word=audit_word,
+        environment=flat(made.environment),
+        experiment_yaml=made.experiment_yaml,
+        command=made.command,
+        style=Markup((here / "style.css").read_text(encoding="utf-8")),
+        threads=sorted({run["threads"] for run in runs if run.get("threads") is not None}),
+    )
+
+
+def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The three or four numbers a reader looks for first: best model, best unitary against best other, audit, runs."""
+    metric, models = task["metric"], task["models"]
+    measured = [name for name in models if models[name][metric]["mean"] is not None]
+    result = []
+    if measured:
+        unit = "nats a token" if metric == "val_nats" else "accuracy"
+        text = {"label": f"best: {measured[0]}", "value": fixed(models[measured[0]][metric]["mean"]), "note": unit}
+        result.append(text)
+    unitary = [name for name in measured if models[name]["kind"] in UNITARY]
+    others = [name for name in measured if models[name]["kind"] not in UNITARY]
+    if unitary and others:
+        gap = models[unitary[0]][metric]["mean"] - models[others[0]][metric]["mean"]
+        note = f"{unitary[0]} − {others[0]}, " + ("nats a token" if metric == "val_nats" else "accuracy")
+        result.append({"label": "price of unitarity", "value": signed(gap), "note": note})
+    if unitary:
+        entry = models[unitary[0]]
+        note = f"largest error {scientific(largest_error(entry))}, budget {scientific(entry['audit']['budget'])}"
+        result.append({"label": f"audit of {unitary[0]}", "value": audit_word(entry), "note": note})
+    done = sum(len(entry["seeds"]["done"]) for entry in models.values())
+    total = sum(entry["seeds"]["attempted"] for entry in models.values())
+    result.append({"label": "runs finished", "value": f"{done} of {total}", "note": f"{len(models)} models"})
+    return result
+
+
+def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Samples side by side: one group for each (prompt, temperature, top_k), one text a model, from its first seed."""
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for model in summary["tasks"][task]["models"]:
+        mine = [run for run in runs if (run["task"], run["model"], run["status"]) == (task, model, "done")]
+        sampled = sorted((run for run in mine if run.get("samples")), key=lambda run: run["seed"])
+        for sample in sampled[0]["samples"] if sampled else []:
+            key = (sample.get("prompt", ""), sample.get("temperature"), sample.get("top_k"))
+            group = groups.setdefault(
+                key, dict(zip(("prompt", "temperature", "top_k"), key, strict=True)) | {"texts": {}}
+            )
+            group["texts"].setdefault(model, {"text": sample.get("text", ""), "seed": sampled[0]["seed"]})
+    return list(groups.values())
+
+
+def floors(task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows below the models: n-gram counts and chance, in nats, bits a character and perplexity, highest loss last."""
+    per_token = task.get("characters_per_token")
+    rows = [{"name": f"{name} counts", "nats": value} for name, value in task["floor"].items() if value is not None]
+    if task.get("chance") is not None:
+        rows.append({"name": "chance", "nats": task["chance"]})
+    for row in rows:
+        row["bits"] = row["nats"] / math.log(2) / per_token if per_token else None
+        row["perplexity"] = math.exp(min(row["nats"], 700))
+    return sorted(rows, key=lambda row: row["nats"])
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested facts as "a.b": "text", in the order given."""
+    result: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            result |= flat(value, f"{prefix}{key}.")
+        else:
+            result[f"{prefix}{key}"] = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return result
+
+
+def fixed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def count(value: float | None) -> str:
+    """A size for reading: 803 137, 5.2 M, 1.3 G (exact below a million, with thin spaces)."""
+    if value is None:
+        return "–"
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {letter}"
+    return f"{round(value):,}".replace(",", "\u202f")
+
+
+def probability(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if value >= 0.001 else scientific(value)
+
+
+def words(key: str) -> str:
+    return key.replace("_", " ")

@@ -1,0 +1,120 @@
+"""One run of an experiment: build, train, evaluate, audit, sample, record. Idempotent: its folder is its identity."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments import checkpoint, files
+from experiments.audit import audit_model
+from experiments.config import Job
+from experiments.config.stored import job_data, to_yaml
+from experiments.environment import peak_memory_mib, reset_peak_memory
+from experiments.generate import continue_text
+from experiments.models import build_for, ledger
+from experiments.store import RunFolder
+from experiments.tasks.text import TokenTask, text_task
+from experiments.train import Diverged, Watch, fit
+
+AUDITED = (4, 64)
+"""Texts and their length in an audit: the first windows of the validation split."""
+
+
+@lru_cache(maxsize=4)
+def _task(name: str, fields: str, cls: type) -> TokenTask:
+    config = cls.model_validate_json(fields)
+    values = config.model_dump(exclude={"kind"})
+    return text_task(name, **values)
+
+
+def load_task(job: Job) -> TokenTask:
+    """The job's task; read and tokenized once a process."""
+    return _task(job.task_name, job.task.model_dump_json(), type(job.task))
+
+
+def folder_name(job: Job) -> str:
+    """One folder a run, told apart by what changes its result."""
+    readable = f"{job.task_name}-{job.model_name}".replace("/", "_").replace(" ", "_")
+    return f"{readable}-s{job.seed}-{job.identity()[:8]}"
+
+
+def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambda _: None) -> dict[str, Any]:
+    """Bring one run to its end and return its record, going on from wherever an earlier attempt stopped."""
+    run = RunFolder(folder)
+    record = run.result()
+    if record is not None:
+        return record
+    torch.set_num_threads(job.training.threads)
+    reset_peak_memory()
+    task = load_task(job)
+    model = build_for(job, task)
+    files.write_text(folder / "config.yaml", to_yaml(job_data(job)))
+    files.write_text(run.tokenizer, task.tokenizer.to_json())
+    failure = None
+    began = time.perf_counter()
+    try:
+        counters = fit(model, task, job.training, job.model.optimizer, job.seed, run, watch)
+        seconds, steps = counters.seconds, counters.step
+    except Diverged as problem:
+        failure = {"step": problem.step, "reason": f"{problem}; the last checkpoint before it is kept"}
+        seconds, steps = time.perf_counter() - began, problem.step
+    finally:
+        run.close()
+    record = describe(job, task, model, run) | {
+        "status": "failed" if failure else "done", "failure": failure, "seconds": seconds, "steps": steps,
+        "tokens_seen": steps * job.training.batch * task.block,
+        "tokens_per_second": steps * job.training.batch * task.block / seconds if seconds else 0.0,
+        "peak_memory_mib": peak_memory_mib(),
+    }  # fmt: skip
+    if failure is None:
+        checkpoint.save(run.model, checkpoint.weights(model), {"job": job_data(job)})
+        record |= judge(model, task, record["history"], sample, job.seed)
+    run.finish(record)
+    return record
+
+
+def audited_windows(task: TokenTask) -> torch.Tensor:
+    """The texts that models are audited on."""
+    return task.windows()[0][0][: AUDITED[0], : AUDITED[1]]
+
+
+def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str, Any]:
+    """What is known of a run however it ended."""
+    history: dict[str, list[list[float]]] = {"train": [], "validation": []}
+    for event in run.events():
+        if "train_nats" in event:
+            history["train"].append([event["step"], event["train_nats"]])
+        if "val_nats" in event:
+            history["validation"].append([event["step"], event["val_nats"]])
+    parts = ledger(model)
+    return {
+        "schema": 1, "task": job.task_name, "model": job.model_name, "kind": job.model.kind, "seed": job.seed,
+        "parameters": sum(parts.values()), "ledger": parts, "flops_per_token": model.flops_per_token(task.block),
+        "threads": job.training.threads, "history": history, "val_nats": None, "bits_per_char": None, "accuracy": None,
+        "audit": None, "samples": [], "identity": job.identity(),
+    }  # fmt: skip
+
+
+def judge(
+    model: Any, task: TokenTask, history: dict[str, list[list[float]]], sample: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """Loss on the whole validation split, the audit, and a sample."""
+    nats = history["validation"][-1][1]
+    prompt = sample["prompt"]
+    if prompt is None:
+        prompt = task.tokenizer.decode(task.validation[: task.block].tolist()).split("\n")[0] or "\n"
+    ids = continue_text(
+        model, task.tokenizer, prompt, sample["tokens"], temperature=sample["temperature"], top_k=sample["top_k"], seed=seed
+    )
+    text = task.tokenizer.decode(list(islice(ids, sample["tokens"])))
+    return {
+        "val_nats": nats, "bits_per_char": nats / math.log(2) / task.characters_per_token,
+        "audit": audit_model(model, audited_windows(task)),
+        "samples": [{"prompt": prompt, "text": text, "temperature": sample["temperature"], "top_k": sample["top_k"]}],
+    }  # fmt: skip

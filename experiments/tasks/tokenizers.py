@@ -1,0 +1,122 @@
+"""Text to token ids and back: characters, bytes, or byte-pair merges (Svozil, section II). Stored as JSON, never code."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+from experiments.errors import UserError
+
+
+class Tokenizer(Protocol):
+    kind: str
+    size: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: list[int]) -> str: ...
+
+    def to_json(self) -> str: ...
+
+
+class CharacterTokenizer:
+    """One id a character; ids follow the code points, so a text has the same ids on every platform."""
+
+    kind = "char"
+
+    def __init__(self, alphabet: list[str]) -> None:
+        self.alphabet = alphabet
+        self.size = len(alphabet)
+        self._ids = {character: index for index, character in enumerate(alphabet)}
+
+    @classmethod
+    def fit(cls, text: str) -> CharacterTokenizer:
+        return cls(sorted(set(text)))
+
+    def encode(self, text: str) -> list[int]:
+        """Raises ``ValueError`` naming the first character outside the vocabulary and where it stands."""
+        try:
+            return [self._ids[character] for character in text]
+        except KeyError:
+            place, odd = next((i, c) for i, c in enumerate(text) if c not in self._ids)
+            raise ValueError(
+                f"character {odd!r} (U+{ord(odd):04X}) at position {place} is outside the vocabulary of {self.size} "
+                "characters the model was trained on"
+            ) from None
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(self.alphabet[index] for index in ids)
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": self.kind, "alphabet": self.alphabet}, ensure_ascii=False)
+
+
+class ByteTokenizer:
+    """One id a byte of the UTF-8 text; 256 ids, nothing is outside the vocabulary."""
+
+    kind = "byte"
+    size = 256
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode("utf-8", errors="surrogateescape"))
+
+    def decode(self, ids: list[int]) -> str:
+        return bytes(ids).decode("utf-8", errors="replace")
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": self.kind})
+
+
+class PairTokenizer:
+    """Byte-level byte-pair encoding (Sennrich et al. 2016) by the `tokenizers` library."""
+
+    kind = "bpe"
+
+    def __init__(self, definition: str) -> None:
+        import tokenizers
+
+        self._inner = tokenizers.Tokenizer.from_str(definition)
+        self.size = self._inner.get_vocab_size()
+
+    @classmethod
+    def fit(cls, text: str, vocab: int) -> PairTokenizer:
+        """Learn merges until ``vocab`` tokens, or until the text has no pair left (then ``size`` < ``vocab``)."""
+        from tokenizers import Tokenizer as Inner
+        from tokenizers import decoders, models, pre_tokenizers, trainers
+
+        inner = Inner(models.BPE())
+        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        inner.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab,
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            show_progress=False,
+            special_tokens=[],
+        )
+        inner.train_from_iterator(text.splitlines(keepends=True), trainer)
+        return cls(inner.to_str())
+
+    def encode(self, text: str) -> list[int]:
+        return self._inner.encode(text).ids
+
+    def decode(self, ids: list[int]) -> str:
+        return self._inner.decode(ids)
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": self.kind, "tokenizer": self._inner.to_str()})
+
+
+def from_json(text: str, source: object) -> Tokenizer:
+    """The tokenizer a run kept; one sentence when the file is none."""
+    try:
+        stored = json.loads(text)
+        if stored["kind"] == "char":
+            return CharacterTokenizer(list(stored["alphabet"]))
+        if stored["kind"] == "byte":
+            return ByteTokenizer()
+        if stored["kind"] == "bpe":
+            return PairTokenizer(stored["tokenizer"])
+        problem = f"unknown tokenizer {stored['kind']!r}"
+    except (ValueError, KeyError, TypeError) as error:
+        problem = str(error)
+    raise UserError(f"{source}: not a tokenizer this program wrote ({problem}); train the run again with --fresh")

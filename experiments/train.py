@@ -1,0 +1,116 @@
+"""One training loop for every model: same tokens in the same order, resumable bit for bit, loud about NaN."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from experiments import checkpoint
+from experiments.evaluate import evaluate, mean_nats
+from experiments.optim import build_optimizers, schedule
+from experiments.store import RunFolder
+from experiments.tasks.text import TokenTask
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+class Diverged(Exception):
+    """The loss or a gradient is no number any more; carries the step."""
+
+    def __init__(self, step: int, what: str) -> None:
+        super().__init__(f"{what} is not a finite number at step {step}")
+        self.step = step
+
+
+@dataclass
+class Counters:
+    """Where a training stands: the next step, the loss summed since the last log line, and the seconds spent."""
+
+    step: int = 0
+    loss_sum: float = 0.0
+    loss_count: int = 0
+    seconds: float = 0.0
+
+
+def stream(seed: int) -> torch.Generator:
+    """The generator of the training stream. It depends on the seed alone, so every model of a comparison sees the same
+    windows in the same order.
+    """
+    return torch.Generator().manual_seed(1_000_003 + seed)
+
+
+def fit(
+    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch = lambda _: None
+) -> Counters:
+    """Train ``model`` on ``task`` to ``training.steps``, going on from the folder's checkpoint when there is one.
+
+    Raises :class:`Diverged` when the loss or the gradient is NaN or infinite; the last checkpoint stays.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)  # dropout draws from the global generator; its state is in the checkpoint
+        return _fit(model, task, training, optimizer, seed, folder, watch)
+
+
+def _fit(
+    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch
+) -> Counters:
+    generator = stream(seed)
+    optimizers = build_optimizers(model, optimizer)
+    counters = Counters()
+    if folder.checkpoint.exists():
+        counters = Counters(**checkpoint.load_training(folder.checkpoint, model, optimizers, generator))
+    folder.rewind(counters.step)
+    windows = task.windows()
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    final = optimizer.min_lr / optimizer.lr
+    tokens_a_step = training.batch * task.block
+    model.train()
+    began, since = time.perf_counter(), counters.step
+    while counters.step < training.steps:
+        step = counters.step
+        scale = schedule(step, training.steps, optimizer.warmup, final, optimizer.schedule)
+        for group in (group for each in optimizers for group in each.param_groups):
+            group["lr"] = group["base"] * scale
+        clock = time.perf_counter()
+        inputs, targets = task.batch(training.batch, generator)
+        loss = mean_nats(model(inputs), targets)
+        for each in optimizers:
+            each.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise Diverged(step, "the training loss")
+        if not math.isfinite(norm.item()):
+            raise Diverged(step, "the gradient")
+        for each in optimizers:
+            each.step()
+        counters.seconds += time.perf_counter() - clock
+        counters.step += 1
+        counters.loss_sum += value
+        counters.loss_count += 1
+        done = counters.step == training.steps
+        if counters.step % training.log_every == 0 or done:
+            event = {
+                "step": counters.step, "train_nats": counters.loss_sum / counters.loss_count, "gradient_norm": norm.item(),
+                "tokens_per_second": counters.step * tokens_a_step / counters.seconds,
+            }  # fmt: skip
+            counters.loss_sum, counters.loss_count = 0.0, 0
+            folder.log(event)
+            rate = (time.perf_counter() - began) / (counters.step - since)
+            watch({**event, "steps": training.steps, "seconds_left": rate * (training.steps - counters.step)})
+        if counters.step % training.evaluate_every == 0 or done:
+            event = {"step": counters.step, "val_nats": evaluate(model, windows)}
+            if not math.isfinite(event["val_nats"]):
+                raise Diverged(counters.step, "the validation loss")
+            folder.log(event)
+            watch({**event, "steps": training.steps})
+        if counters.step % training.checkpoint_every == 0 or done:
+            checkpoint.save_training(folder.checkpoint, model, optimizers, generator, asdict(counters))
+    return counters

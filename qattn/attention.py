@@ -1,0 +1,97 @@
+"""Quantum attention: a token-controlled Hamiltonian. Scores times values are *angles*; nothing is mixed or normalised.
+
+    θ_{l,a}(x) = b_l(x_n)_a + Σ_{i≤n} κ_{l,h(a)}(n−i) ⟨q_l(x_n), k_l(x_i)⟩ v_l(x_i)_a
+
+The control is diagonal in the token basis, so U = Σ_x |x⟩⟨x| ⊗ U(x) is one unitary on tokens ⊗ meaning: "classical
+attention mixes, quantum attention rotates" (Svozil, XII.3). All layers' angles come from one matrix product because
+they depend on the tokens alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+@dataclass
+class Memory:
+    """The running state of all layers: Σ_i r^{n−i} k_i v_iᵀ and the sum of squared decays; its size never grows."""
+
+    outer: Float[Tensor, "batch maps key_dim values"]
+    weight: Float[Tensor, "maps"]
+
+
+class Angles(nn.Module):
+    """Angles of all layers from control vectors: a parallel form over the text and a constant-memory recurrent form.
+
+    ``count`` is the number of angles a layer (dim phases, or dim/2 planar rotations); heads share it evenly. The decay
+    κ(n) = r^n / √Σ_{m≤n} r^{2m} has one rate r a head, spread from 1/2 to 1 − 2⁻⁵, fixed or learned.
+    """
+
+    def __init__(
+        self, width: int, layers: int, heads: int, key_dim: int, count: int, gain: float, learned_decay: bool,
+        *, generator: torch.Generator,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if count % heads:
+            raise ValueError(f"the {count} angles of a layer must be divisible by heads, got {heads}")
+        self.layers, self.heads, self.key_dim, self.count = layers, heads, key_dim, count
+        columns = {"query": heads * key_dim, "key": heads * key_dim, "value": count, "local": count}
+        scale = {"query": 1.0, "key": 1.0, "value": gain, "local": gain}
+        blocks = [
+            scale[name] * torch.randn(width, layers * size, generator=generator) / math.sqrt(width)
+            for name, size in columns.items()
+        ]
+        self.sizes = [block.shape[1] for block in blocks]
+        self.project = nn.Parameter(torch.cat(blocks, 1))
+        spread = torch.linspace(1, 5, heads) if heads > 1 else torch.tensor([1.0])
+        rates = (1 - 0.5**spread).repeat(layers)
+        self.rate_logit = nn.Parameter(torch.logit(rates), requires_grad=learned_decay)
+
+    def forward(self, control: Float[Tensor, "batch time width"]) -> Float[Tensor, "layers batch time angles"]:
+        """All angles of a text at once; O(time²) like any attention, no softmax."""
+        batch, time, _ = control.shape
+        query, key, value, local = (control @ self.project).split(self.sizes, -1)
+        query, key, value = (self._by_map(part) for part in (query, key, value))
+        score = (query @ key.mT) * (self._decay(time) / math.sqrt(self.key_dim))
+        attended = (score @ value).unflatten(1, (self.layers, self.heads))
+        attended = attended.permute(1, 0, 3, 2, 4).flatten(3)
+        return attended + local.unflatten(-1, (self.layers, self.count)).permute(2, 0, 1, 3)
+
+    def start(self, batch: int) -> Memory:
+        """No token seen."""
+        maps = self.layers * self.heads
+        return Memory(
+            self.project.new_zeros(batch, maps, self.key_dim, self.count // self.heads), self.project.new_zeros(maps)
+        )
+
+    def step(
+        self, control: Float[Tensor, "batch width"], memory: Memory
+    ) -> tuple[Float[Tensor, "layers batch angles"], Memory]:
+        """The angles of the next position in constant time and memory."""
+        query, key, value, local = (control @ self.project).split(self.sizes, -1)
+        query, key, value = (part.unflatten(-1, (self.layers * self.heads, -1)) for part in (query, key, value))
+        rate = torch.sigmoid(self.rate_logit)
+        outer = rate[:, None, None] * memory.outer + key[..., :, None] * value[..., None, :]
+        weight = rate.square() * memory.weight + 1
+        attended = (query[..., None, :] @ outer)[..., 0, :] / (weight.sqrt()[:, None] * math.sqrt(self.key_dim))
+        attended = attended.unflatten(1, (self.layers, self.heads)).flatten(2).transpose(0, 1)
+        return attended + local.unflatten(-1, (self.layers, self.count)).transpose(0, 1), Memory(outer, weight)
+
+    def flops_per_token(self, time: int) -> int:
+        """Matrix products a token: projections, scores and values over a text of length ``time``."""
+        maps = self.layers * self.heads
+        return 2 * self.project.numel() + 2 * maps * time * (self.key_dim + self.count // self.heads)
+
+    def _by_map(self, part: Float[Tensor, "batch time columns"]) -> Float[Tensor, "batch maps time size"]:
+        return part.unflatten(-1, (self.layers * self.heads, -1)).transpose(1, 2)
+
+    def _decay(self, time: int) -> Float[Tensor, "maps time time"]:
+        position = torch.arange(time, device=self.rate_logit.device)
+        gap = (position[:, None] - position[None, :]).clamp_min(0).to(self.rate_logit.dtype)
+        decay = (torch.sigmoid(self.rate_logit)[:, None, None] ** gap).tril()
+        return decay / torch.linalg.vector_norm(decay, dim=-1, keepdim=True)

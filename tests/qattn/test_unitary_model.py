@@ -1,0 +1,213 @@
+"""The strictly unitary language model: what it promises, measured."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+from qattn.models import UnitaryConfig, UnitaryLM
+from qattn.states import random_states, rotate
+
+FIELDS = ["complex", "real"]
+CONTROLS = ["linear", "ngram", "mlp"]
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def small(field: str = "complex", control: str = "mlp", **changes: object) -> UnitaryLM:
+    options = {"dim": 12, "layers": 3, "heads": 2, "key_dim": 4, "hidden": 16, "embedding": 6, "rank": 3, "gain": 1.0}
+    config = UnitaryConfig(vocab=7, field=field, control=control, **(options | changes))  # type: ignore[arg-type]
+    return UnitaryLM(config, generator(1)).double()
+
+
+def texts(batch: int = 3, time: int = 11) -> torch.Tensor:
+    return torch.randint(7, (batch, time), generator=generator(5))
+
+
+def naive_angles(model: UnitaryLM, tokens: torch.Tensor) -> torch.Tensor:
+    """The angles of the design's equation, position by position and token by token, with plain loops."""
+    attention = model.attention
+    control = model.control(tokens)
+    query, key, value, local = (control @ attention.project).split(attention.sizes, -1)
+    layers, heads, key_dim, count = attention.layers, attention.heads, attention.key_dim, attention.count
+    size = count // heads
+    out = torch.zeros(layers, *tokens.shape, count, dtype=control.dtype)
+    for layer in range(layers):
+        for b in range(tokens.shape[0]):
+            for n in range(tokens.shape[1]):
+                theta = local[b, n, layer * count : (layer + 1) * count].clone()
+                for head in range(heads):
+                    rate = torch.sigmoid(attention.rate_logit[layer * heads + head])
+                    q = query[b, n, (layer * heads + head) * key_dim :][:key_dim]
+                    norm = math.sqrt(sum(rate.item() ** (2 * m) for m in range(n + 1)))
+                    for i in range(n + 1):
+                        k = key[b, i, (layer * heads + head) * key_dim :][:key_dim]
+                        v = value[b, i, (layer * heads + head) * size :][:size]
+                        kappa = rate ** (n - i) / norm / math.sqrt(key_dim)
+                        theta[head * size : (head + 1) * size] += kappa * (q @ k) * v
+                out[layer, b, n] = theta
+    return out
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_angles_follow_the_equation(field: str) -> None:
+    model = small(field)
+    expected = naive_angles(model, texts(2, 6))
+    torch.testing.assert_close(model.angles(texts(2, 6)), expected, rtol=0, atol=1e-12)
+    weights = torch.randn(expected.shape, generator=generator(9), dtype=torch.float64)
+    for angles in (model.angles(texts(2, 6)), expected):
+        model.attention.project.grad = None
+        (angles * weights).sum().backward()
+        gradient = model.attention.project.grad
+        assert gradient is not None
+        if angles is expected:
+            torch.testing.assert_close(gradient, kept, rtol=1e-10, atol=1e-12)  # noqa: F821
+        kept = gradient.clone()
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_evolution_is_the_product_of_dense_unitaries(field: str) -> None:
+    """U(x) = W_L e^{iΘ_L} ⋯ W_1 e^{iΘ_1} built as matrices from the columns of each gate."""
+    model = small(field)
+    angles = model.angles(texts(1, 3))
+    dim = model.config.dim
+    identity = torch.eye(dim, dtype=model.prepare().dtype)
+    for position in range(3):
+        unitary = identity
+        for layer, mixer in enumerate(model.mixers()):
+            gate = rotate(identity, angles[layer, 0, position].expand(dim, -1)).mT
+            unitary = mixer @ gate @ unitary
+        torch.testing.assert_close(unitary.mH @ unitary, identity, rtol=0, atol=1e-12)
+        expected = unitary @ model.prepare()
+        got = model.evolve(model.prepare(), angles)[0, position]
+        torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("readout", ["povm", "projective"])
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_step_agrees_with_forward_at_every_position(field: str, control: str, readout: str) -> None:
+    """The prompt split at every point: whatever was read at once or token by token, the same log-probabilities."""
+    model = small(field, control, readout=readout, dim=28, rank=4, decay="learned")
+    tokens = texts()
+    full = model(tokens)
+    state = model.start(tokens.shape[0])
+    for position in range(tokens.shape[1]):
+        log_probs, state = model.step(tokens[:, position], state)
+        torch.testing.assert_close(log_probs, full[:, position], rtol=0, atol=1e-10)
+        torch.testing.assert_close(model(tokens[:, : position + 1])[:, -1], full[:, position], rtol=0, atol=1e-10)
+
+
+def test_generation_state_never_grows() -> None:
+    model = small()
+    state = model.start(2)
+    sizes = set()
+    for position in range(50):
+        _, state = model.step(torch.tensor([position % 7, 3]), state)
+        sizes.add((state.recent.numel(), state.memory.outer.numel(), state.memory.weight.numel()))
+    assert len(sizes) == 1
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**31), field=st.sampled_from(FIELDS), scale=st.floats(0, 50))
+def test_rotation_conserves_norm_and_inverts(seed: int, field: str, scale: float) -> None:
+    g = generator(seed)
+    psi = random_states((4, 10), field, generator=g)
+    angles = scale * torch.randn(4, 10 if field == "complex" else 5, generator=g, dtype=torch.float64)
+    turned = rotate(psi, angles)
+    torch.testing.assert_close(torch.linalg.vector_norm(turned, dim=-1), torch.ones(4, dtype=torch.float64))
+    torch.testing.assert_close(rotate(turned, -angles), psi, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_tokens_are_conserved_and_only_the_past_matters(field: str) -> None:
+    model = small(field)
+    tokens = texts()
+    changed = tokens.clone()
+    changed[:, 6:] = (changed[:, 6:] + 1) % 7
+    before, after = model(tokens), model(changed)
+    assert (before[:, :6] - after[:, :6]).abs().max() == 0
+    assert (before[:, 6:] - after[:, 6:]).abs().max() > 1e-3
+
+
+def test_dephased_complex_register_knows_nothing_of_the_text() -> None:
+    """Dephase fully before the readout's own basis: in the complex model the text enters by phases alone, so the
+    populations after each phase layer do not depend on it.
+    """
+    model = small("complex", layers=1)
+    populations = []
+    for seed in (1, 2):
+        tokens = torch.randint(7, (1, 8), generator=generator(seed))
+        phased = rotate(model.prepare().expand(1, 8, -1), model.angles(tokens)[0])
+        populations.append(phased.abs().square())
+    torch.testing.assert_close(populations[0], populations[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_flops_agree_with_torchs_own_counter(field: str) -> None:
+    """torch counts a complex product as a real one, so its count is compared part by part: real, then register."""
+    model = small(field).float()
+    tokens = texts(2, 11)
+    with FlopCounterMode(display=False) as counter:
+        angles = model.angles(tokens)
+    classical = model.control.flops_per_token() + model.attention.flops_per_token(11)
+    assert counter.get_total_flops() == 22 * classical
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        mixers, frame = model.mixers(), model.readout.frame()
+        counter.flop_counts.clear()
+        state = model.prepare().expand(22, -1)
+        for mixer in mixers:
+            state = state @ mixer.mT
+        _ = state @ frame.mT
+    complexity = 4 if field == "complex" else 1
+    assert complexity * counter.get_total_flops() == 22 * (model.flops_per_token(11) - classical)
+    assert angles.shape == (3, 2, 11, model.config.angle_count)
+
+
+def test_ledger_names_every_trainable_parameter_once() -> None:
+    model = small()
+    names = [name for group in model.parameter_groups().values() for name in group]
+    assert sorted(names) == sorted(name for name, p in model.named_parameters() if p.requires_grad)
+    assert set(model.parameter_groups()) == {"embedding", "control", "mixers", "readout", "start", "floor"}
+
+
+def test_copies_are_independent_and_equal() -> None:
+    model = small()
+    twin = copy.deepcopy(model)
+    torch.testing.assert_close(twin(texts()), model(texts()), rtol=0, atol=0)
+    with torch.no_grad():
+        twin.psi.add_(1)
+    assert not torch.equal(twin.psi, model.psi)
+
+
+def test_the_seed_alone_decides_the_start() -> None:
+    torch.manual_seed(1)
+    first = UnitaryLM(UnitaryConfig(vocab=7, dim=8), generator(4))
+    torch.manual_seed(2)
+    second = UnitaryLM(UnitaryConfig(vocab=7, dim=8), generator(4))
+    for a, b in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"field": "real", "dim": 9}, "even dim in the real field, got 9"),
+        ({"dim": 10, "heads": 4}, "10 angles of a layer must be divisible by heads, got 4"),
+        ({"layers": 0}, "layers must be at least 1, got 0"),
+        ({"readout": "projective", "dim": 12}, "multiple of the vocabulary 7, got dim 12: take 14"),
+        ({"control": "oracle"}, "control must be one of linear, ngram, mlp, got 'oracle'"),
+        ({"decay": "slow"}, "'fixed' or 'learned', got 'slow'"),
+    ],
+)
+def test_impossible_sizes_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**changes)  # type: ignore[arg-type]
