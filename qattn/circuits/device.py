@@ -17,9 +17,6 @@ from torch import Tensor
 from qattn.circuits.bind import check_values
 from qattn.circuits.circuit import CHANNELS, Circuit, Operation, Slot, check_memory
 
-ANALYTIC = ("lightning.qubit", "default.qubit", "default.mixed", "reference.qubit", "lightning.kokkos", "lightning.gpu")
-
-
 def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast: bool = True) -> list[Any]:
     """PennyLane operations for given values (anything PennyLane differentiates; a leading batch axis means broadcasting)."""
     import pennylane as qml
@@ -59,23 +56,21 @@ def convert(op: Operation, angles: Sequence[Any]) -> Any:
     return getattr(qml, op.name)(*angles, wires=wires if len(wires) > 1 else wires[0])
 
 
-def make_device(name: str, qubits: int) -> Any:
-    """A PennyLane device. Raises ``ValueError`` naming the known ones when there is none of that name."""
+def make_device(name: str, qubits: int, seed: int | None = None) -> Any:
+    """A PennyLane device. Raises ``ValueError`` naming the known ones when there is none of that name.
+
+    The seed starts the device's generator: two devices of one seed agree, two calls of one device differ.
+    """
     import pennylane as qml
 
-    if name == "default.mixed":
-        check_memory(2 * qubits, copies=2)
-    else:
-        check_memory(qubits, copies=2)
+    check_memory(2 * qubits if name == "default.mixed" else qubits, copies=2)
+    if name not in qml.plugin_devices:
+        raise ValueError(f"unknown device {name!r}; known are fast, {', '.join(sorted(qml.plugin_devices))}")
+    options = {} if seed is None else {"seed": seed}
     try:
-        return qml.device(name, wires=qubits)
-    except qml.exceptions.DeviceError as error:
-        raise ValueError(f"unknown device {name!r}; known are fast, {', '.join(sorted(qml.plugin_devices))}") from error
-
-
-def device_seed(seed: int | None, call: int) -> Any:
-    """A seed for each call of a device: the same seed and call give the same samples, two calls of one seed differ."""
-    return None if seed is None else np.random.SeedSequence([seed, call])
+        return qml.device(name, wires=qubits, **options)
+    except TypeError as error:
+        raise ValueError(f"device {name} cannot be set up here: {error}") from error
 
 
 def node(
@@ -91,9 +86,7 @@ def node(
 
     if circuit.noisy and device != "default.mixed":
         raise ValueError(f"noise channels ({', '.join(CHANNELS)}) need device default.mixed, got {device}")
-    dev = make_device(device, circuit.qubits)
-    if seed is not None and hasattr(dev, "_rng"):
-        dev._rng = np.random.default_rng(seed)
+    dev = make_device(device, circuit.qubits, seed)
 
     def program(parameters: Any, inputs: Any = None) -> Any:
         operations(circuit, parameters, inputs)
@@ -139,13 +132,39 @@ def expectations(
     return batched(circuit, node(circuit, measure, device, shots, seed, diff_method), parameters, inputs, len(words))
 
 
+def samples(
+    circuit: Circuit,
+    parameters: Tensor,
+    inputs: Tensor | None,
+    device: str,
+    shots: int,
+    seed: int | None = None,
+    wires: Sequence[int] = (),
+) -> np.ndarray:
+    """Basis states of the given wires (all by default) drawn on a PennyLane device, as whole numbers ``(shots,)``."""
+    import pennylane as qml
+
+    wires = tuple(wires) or tuple(range(circuit.qubits))
+
+    def measure() -> Any:
+        return qml.sample(wires=wires)
+
+    bits = np.asarray(node(circuit, measure, device, shots, seed)(parameters, inputs)).reshape(shots, len(wires)).astype(np.int64)
+    return bits @ (1 << np.arange(len(wires))[::-1])
+
+
+def tensor(value: Any) -> Tensor:
+    """What a device returned as a tensor, in the precision it has (a Python float is float64, not torch's default)."""
+    return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+
+
 def batched(circuit: Circuit, qnode: Any, parameters: Tensor, inputs: Tensor | None, width: int) -> Tensor:
     """Run sample by sample where there is a batch: one return type and shape whatever the device does with broadcasting."""
     batch = check_values(circuit, parameters, inputs)
 
     def one(p: Tensor, x: Tensor | None) -> Tensor:
         out = qnode(p, x)
-        return torch.stack([torch.as_tensor(o) for o in out]) if isinstance(out, list | tuple) else torch.as_tensor(out)
+        return torch.stack([tensor(o) for o in out]) if isinstance(out, list | tuple) else tensor(out)
 
     if batch is None:
         return one(parameters, inputs)
