@@ -103,16 +103,21 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch time dim"],
-        rotation: Float[Tensor, "2 time half"] | None = None,
+        rotation: Float[Tensor, "2 time head_dim"] | None = None,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "batch time dim"]:
         """Attends from x to x and to what ``cache`` holds, and extends the cache; ``rotation``: see `rotary_table`."""
         batch, time, dim = x.shape
-        q, k, v = (part.view(batch, time, self.heads, -1).transpose(1, 2) for part in self.qkv(x).split(dim, dim=-1))
+        # Queries and keys are normalised and turned in one go, as 2h heads: half the number of kernels.
+        qk, v = self.qkv(x).split((2 * dim, dim), dim=-1)
+        qk = qk.view(batch, time, 2 * self.heads, -1)
         if self.qk_norm:
-            q, k = F.rms_norm(q, q.shape[-1:], eps=RMS_EPS), F.rms_norm(k, k.shape[-1:], eps=RMS_EPS)
+            qk = F.rms_norm(qk, qk.shape[-1:], eps=RMS_EPS)
+        qk = qk.transpose(1, 2)
         if rotation is not None:
-            q, k = rotate(q, rotation), rotate(k, rotation)
+            qk = rotate(qk, rotation)
+        q, k = qk.chunk(2, dim=1)
+        v = v.view(batch, time, self.heads, -1).transpose(1, 2)
         if cache is not None:
             k, v = cache.append(k, v)
         y = attention(q, k, v, self.dropout if self.training else 0.0)

@@ -28,7 +28,7 @@ class Block(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch time dim"],
-        rotation: Float[Tensor, "2 time half"] | None = None,
+        rotation: Float[Tensor, "2 time head_dim"] | None = None,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "batch time dim"]:
         """Same shape out as in; ``cache`` (if given) supplies the past and is extended."""

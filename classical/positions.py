@@ -34,23 +34,23 @@ def shift_matrix(steps: int, dim: int, base: float = BASE) -> Float[Tensor, "dim
     return torch.block_diag(*torch.stack((torch.stack((c, s), -1), torch.stack((-s, c), -1)), -2))
 
 
-def rotary_table(length: int, head_dim: int, base: float = BASE) -> Float[Tensor, "2 length half"]:
-    """cos(mω_i) and sin(mω_i) for positions m = 0 … length − 1, float64: what `rotate` takes."""
+def rotary_table(length: int, head_dim: int, base: float = BASE) -> Float[Tensor, "2 length head_dim"]:
+    """cos(mω_i) and ± sin(mω_i) for positions m = 0 … length − 1, float64, laid out as `rotate` takes them."""
     angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies(head_dim, base)
-    return torch.stack((angles.cos(), angles.sin()))
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack((torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)))
 
 
 def rotate(
-    x: Float[Tensor, "*batch time head_dim"], table: Float[Tensor, "2 time half"]
+    x: Float[Tensor, "*batch time head_dim"], table: Float[Tensor, "2 time head_dim"]
 ) -> Float[Tensor, "*batch time head_dim"]:
     """R_m x for every position m: rotary encoding (Su et al. 2021; lecture notes, section 3.6).
 
-    The plane i is spanned by components i and i + d/2 (the notes pair neighbours: the same up to a fixed
-    reordering of components, and cheaper). Norms do not change; ⟨R_m q, R_n k⟩ depends on n − m alone.
+    Plane i is spanned by components i and i + d/2 (the notes pair neighbours: the same up to a fixed reordering of
+    components, and cheaper). Norms do not change; ⟨R_m q, R_n k⟩ depends on n − m alone.
     """
     cos, sin = table
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)
 
 
 def rotation_matrix(steps: int, head_dim: int, base: float = BASE) -> Float[Tensor, "head_dim head_dim"]:

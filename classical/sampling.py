@@ -126,8 +126,12 @@ def _generate(model: Any, prompt: Tensor, new_tokens: int, draw: Callable[[Tenso
                 log_probs = model.forward(text)[:, -1]
             else:
                 state = model.start(text.shape[0]) if state is None else state
-                for column in range(length, text.shape[1]):
-                    log_probs, state = model.step(text[:, column], state)
+                if length == 0 and hasattr(model, "extend"):  # a model that can read the prompt in one go
+                    log_probs, state = model.extend(text, state)
+                    log_probs = log_probs[:, -1]
+                else:
+                    for column in range(length, text.shape[1]):
+                        log_probs, state = model.step(text[:, column], state)
                 length = text.shape[1]
             token = draw(log_probs)
         text = torch.cat((text, token[:, None].to(text)), dim=1)

@@ -137,8 +137,14 @@ class Transformer(nn.Module):
         """Floating-point operations of the matrix products of one forward pass; see `counting.flops_per_token`."""
         return counting.flops_per_token(self.config, length)
 
+    def rotation_for(
+        self, x: Float[Tensor, "batch time dim"], start: int = 0
+    ) -> Float[Tensor, "2 time head_dim"] | None:
+        """The rotary table that the blocks take for these positions; None when positions are not rotary."""
+        return None if self.rotation is None else self.rotation[:, start : start + x.shape[1]]
+
     def _through(self, x: Tensor, start: int, caches: tuple[KVCache, ...] | None) -> Tensor:
-        rotation = None if self.rotation is None else self.rotation[:, start : start + x.shape[1]]
+        rotation = self.rotation_for(x, start)
         for layer, block in enumerate(self.blocks):
             x = block(x, rotation, None if caches is None else caches[layer])
         return x

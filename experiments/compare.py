@@ -20,7 +20,7 @@ AUDIT = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causalit
 """The audit's numbers (section "the audit" of the documentation), each a largest error; the worst seed's is kept."""
 
 CLASSICAL = frozenset({"transformer", "lstm", "ngram"})
-"""Model kinds with no unitary claim, among which ``baseline: best classical`` looks."""
+"""Model kinds with no unitary claim, among which ``reference: best classical`` looks."""
 
 LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
 """Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
@@ -35,12 +35,13 @@ def summarise(
 ) -> dict[str, Any]:
     """The content of ``results.json``.
 
-    ``comparison`` may hold ``level`` (0.95), ``equivalence`` (a margin in the metric's unit, 0 for none), ``baseline``
+    ``comparison`` may hold ``confidence`` (0.95), ``equivalence`` (a margin in nats, 0 for none), ``reference``
     (a model's name, "best classical", or None for all pairs) and ``metric`` ("val_nats" or "accuracy"; by default the
     first of them that a task's runs measured). Raises ValueError for two records of one task, model and seed.
     """
     given = {key: value for key, value in (comparison or {}).items() if value is not None}
-    options = {"level": 0.95, "equivalence": 0.0, "baseline": None, "metric": None, **finite(given)}
+    options = {"confidence": 0.95, "equivalence": 0.0, "reference": None, "metric": None, **finite(given)}
+    options |= {"confidence": float(options["confidence"]), "equivalence": float(options["equivalence"])}
     seen: set[tuple[Any, ...]] = set()
     for run in runs:
         identity = (run["task"], run["model"], run["seed"])
@@ -104,7 +105,7 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
     floor = {key: _number(value) for key, value in (facts.get("floor") or {}).items()}
     models = {}
     for name in dict.fromkeys(run["model"] for run in runs):
-        models[name] = _model([run for run in runs if run["model"] == name], options["level"])
+        models[name] = _model([run for run in runs if run["model"] == name], options["confidence"])
     sign = 1 if metric == "val_nats" else -1
 
     def rank(name: str) -> tuple[bool, float, str]:
@@ -112,14 +113,13 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
         return (mean is None, 0.0 if mean is None else sign * mean, name)
 
     ordered = {name: models[name] for name in sorted(models, key=rank)}
-    entry = {key: value for key, value in facts.items() if key != "floor"}
-    return {
-        **entry,
-        "metric": metric,
-        "floor": floor,
-        "models": ordered,
-        "tests": _tests(runs, ordered, metric, options),
-    }
+    entry = {**finite(facts), "metric": metric, "floor": floor, "models": ordered}
+    entry["tests"] = _tests(runs, ordered, metric, options)
+    if not entry["tests"]:
+        entry["tests_reason"] = (
+            "no second model to compare with" if len(models) < 2 else "the reference has no run here"
+        )
+    return entry
 
 
 def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
 
 def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
     """Mean and t interval over the seeds that have this number, with the reason wherever something is null."""
-    values = {run["seed"]: value for run in done if (value := _number(run.get(key))) is not None}
+    values = {run["seed"]: float(value) for run in done if (value := _number(run.get(key))) is not None}
     interval = t_interval(list(values.values()), level)
     estimate: dict[str, Any] = {"mean": interval.mean, "low": interval.low, "high": interval.high, "sd": interval.sd}
     estimate |= {"n": interval.n, "values": list(values.values()), "seeds": list(values)}
@@ -163,7 +163,7 @@ def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
 def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
     """exp of the loss in nats a token: of its mean (the geometric mean over seeds), its interval and each seed."""
 
-    def power(value: float | None) -> float | None:
+    def power(value: float | int | None) -> float | None:
         return None if value is None or value > 700 else math.exp(value)
 
     result: dict[str, Any] = {key: power(nats[key]) for key in ("mean", "low", "high")} | {
@@ -205,21 +205,21 @@ def _tests(
 ) -> list[dict[str, Any]]:
     """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `_correct`."""
     tests = []
-    for a, b in _pairs(models, metric, options["baseline"]):
+    for a, b in _pairs(models, metric, options["reference"]):
         left, right = (dict(zip(models[m][metric]["seeds"], models[m][metric]["values"], strict=True)) for m in (a, b))
         seeds = sorted(left.keys() & right.keys())
-        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], options["level"])
+        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], options["confidence"])
         tests.append({"a": a, "b": b, "metric": metric, "seeds": seeds, "pair": pair})
     return tests
 
 
-def _pairs(models: Mapping[str, Any], metric: str, baseline: str | None) -> list[tuple[str, str]]:
-    if baseline is None:
+def _pairs(models: Mapping[str, Any], metric: str, reference: str | None) -> list[tuple[str, str]]:
+    if reference is None:
         return list(combinations(models, 2))
-    if baseline == "best classical":  # models are ordered best first
+    if reference == "best classical":  # models are ordered best first
         measured = [name for name in models if models[name][metric]["mean"] is not None]
-        baseline = next((name for name in measured if models[name]["kind"] in CLASSICAL), None)
-    return [(name, baseline) for name in models if baseline in models and name != baseline] if baseline else []
+        reference = next((name for name in measured if models[name]["kind"] in CLASSICAL), None)
+    return [(name, reference) for name in models if reference in models and name != reference] if reference else []
 
 
 def _correct(summary: dict[str, Any]) -> None:
@@ -235,10 +235,11 @@ def _correct(summary: dict[str, Any]) -> None:
         test |= {"n": d.n, "difference": {"mean": d.mean, "low": d.low, "high": d.high, "sd": d.sd}}
         test |= {"p": pair.p, "p_holm": exact, "p_exact": pair.exact, "p_t": pair.p_t, "p_t_holm": student}
         test |= {"effect": pair.effect, "effect_name": "Hedges' g_z (paired)", "d_z": pair.d_z, "lower": pair.lower}
-        test["settled"] = settled(pair, exact, student, 1 - options["level"])
-        test["practical"] = practical(d, options["equivalence"]) if options["equivalence"] else None
+        test["settled"] = settled(pair, exact, student, 1 - options["confidence"])
+        margin = 0.0 if accuracy else options["equivalence"]  # the margin is in nats
+        test["practical"] = practical(d, margin) if margin else None
         words: dict[str, Any] = {"unit": "of accuracy", "lower_is_better": False} if accuracy else {}
-        words |= {"margin": options["equivalence"], "level": options["level"], "comparisons": count}
+        words |= {"margin": margin, "level": options["confidence"], "comparisons": count}
         test["verdict"] = verdict(test["a"], test["b"], pair, p_holm=exact, p_t_holm=student, **words)
         reasons = {}
         if d.n == 0:

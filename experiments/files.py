@@ -36,6 +36,8 @@ def write_json(path: Path | str, value: Any, *, indent: int | None = 2) -> Path:
     Raises ``ValueError`` for NaN and Infinity, which are not JSON: a missing number is null with a reason.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    if not _is_unicode(text):  # half characters, as models over bytes write them, exist in JSON only as escapes
+        text = json.dumps(value, indent=indent, ensure_ascii=True, allow_nan=False)
     return write_text(path, text + "\n")
 
 
@@ -60,6 +62,14 @@ def write_with(path: Path | str, write: Callable[[Path], object]) -> Path:
         raise
     _sync(path.parent)
     return path
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _sync(path: Path) -> None:

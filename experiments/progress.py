@@ -70,22 +70,25 @@ class Progress:
     def note(self, sentence: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            self.console.print(sentence, highlight=False, markup=False)
+            self.console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def say(self, summary: dict[str, Any], page: Path) -> None:
         """The end: the table in short and where the report lies."""
         from rich.table import Table
 
-        table = Table("task", "model", "nats (95 % interval)", "parameters", "tokens/s", "audit", box=None)
+        several = len(summary["tasks"]) > 1
+        table = Table("model", "nats [95 % interval]", "parameters", "tokens/s", "audit", box=None)
         for task, result in summary["tasks"].items():
+            if several:
+                table.add_row(task, style="bold")
             for name, value in result["floor"].items():
-                table.add_row(task, f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
+                table.add_row(f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
             for name, model in result["models"].items():
                 nats = model["val_nats"]
                 interval = "" if nats.get("low") is None else f" [{nats['low']:.4f}, {nats['high']:.4f}]"
                 passed = (model.get("audit") or {}).get("passed")
                 table.add_row(
-                    task, name, "failed" if nats["mean"] is None else f"{nats['mean']:.4f}{interval}",
+                    name, "failed" if nats["mean"] is None else f"{nats['mean']:.4f}{interval}",
                     f"{model['parameters']:,}", f"{model['tokens_per_second']:,.0f}",
                     {True: "unitary", False: "NOT unitary", None: "not claimed"}[passed],
                 )  # fmt: skip

@@ -57,19 +57,19 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
     files.write_text(folder / "config.yaml", to_yaml(job_data(job)))
     files.write_text(run.tokenizer, task.tokenizer.to_json())
     failure = None
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     try:
         counters = fit(model, task, job.training, job.model.optimizer, job.seed, run, watch)
-        seconds, steps = counters.seconds, counters.step
+        seconds, cpu, steps = counters.seconds, counters.cpu_seconds, counters.step
     except Diverged as problem:
         failure = {"step": problem.step, "reason": f"{problem}; the last checkpoint before it is kept"}
-        seconds, steps = time.perf_counter() - began, problem.step
+        seconds, cpu, steps = time.perf_counter() - began, time.process_time() - began_cpu, problem.step
     finally:
         run.close()
     record = describe(job, task, model, run) | {
-        "status": "failed" if failure else "done", "failure": failure, "seconds": seconds, "steps": steps,
+        "status": "failed" if failure else "done", "failure": failure, "seconds": seconds, "cpu_seconds": cpu, "steps": steps,
         "tokens_seen": steps * job.training.batch * task.block,
-        "tokens_per_second": steps * job.training.batch * task.block / seconds if seconds else 0.0,
+        "tokens_per_second": steps * job.training.batch * task.block * job.training.threads / cpu if cpu else 0.0,
         "peak_memory_mib": peak_memory_mib(),
     }  # fmt: skip
     if failure is None:

@@ -30,12 +30,15 @@ class Diverged(Exception):
 
 @dataclass
 class Counters:
-    """Where a training stands: the next step, the loss summed since the last log line, and the seconds spent."""
+    """Where a training stands: the next step, the loss summed since the last log line, and the time spent in steps:
+    seconds on the wall, and of the processor (which other programs on the machine do not stretch).
+    """
 
     step: int = 0
     loss_sum: float = 0.0
     loss_count: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 def stream(seed: int) -> torch.Generator:
@@ -77,7 +80,7 @@ def _fit(
         scale = schedule(step, training.steps, optimizer.warmup, final, optimizer.schedule)
         for group in (group for each in optimizers for group in each.param_groups):
             group["lr"] = group["base"] * scale
-        clock = time.perf_counter()
+        clock, cpu = time.perf_counter(), time.process_time()
         inputs, targets = task.batch(training.batch, generator)
         loss = mean_nats(model(inputs), targets)
         for each in optimizers:
@@ -92,6 +95,7 @@ def _fit(
         for each in optimizers:
             each.step()
         counters.seconds += time.perf_counter() - clock
+        counters.cpu_seconds += time.process_time() - cpu
         counters.step += 1
         counters.loss_sum += value
         counters.loss_count += 1

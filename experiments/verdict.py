@@ -39,7 +39,8 @@ def verdict(
     if d.mean is None:
         return f"{a} and {b} share no finished seed: nothing can be compared."
     winner, loser = (a, b) if (d.mean < 0) == lower_is_better else (b, a)
-    size = f"{_number(abs(d.mean))} {unit}"
+    digits = _digits(pair)
+    size = f"{abs(d.mean):.{digits}f} {unit}"
     how = "lower" if lower_is_better else "higher"
     if d.low is None or d.high is None:
         return f"{winner} came out {how} than {loser} by {size} in one shared seed; one seed says nothing about others."
@@ -54,47 +55,58 @@ def verdict(
             f"p < {least_p(d.n):.4g}: {ENOUGH} or more are needed to settle it."
         )
     if d.low <= 0 <= d.high:
-        span = f"the {percent} interval of {a} − {b}, {_signed(d.low)} to {_signed(d.high)} {unit}, contains 0"
+        ends_signed = f"{_signed(d.low, digits)} to {_signed(d.high, digits)} {unit}"
+        span = f"the {percent} interval of {a} − {b}, {ends_signed}, contains 0"
         if equal:
             return f"{a} and {b} are equal for practical purposes: {span} and stays within ±{margin:g}."
         tail = f"; it also reaches beyond ±{margin:g}, so equality is not shown either" if margin > 0 else ""
         return f"No difference between {a} and {b} is shown: {span}{tail}."
     count = max(pair.lower, pair.higher)
-    span = f"{percent} interval {_number(ends[0])} to {_number(ends[1])}"
+    span = f"{percent} interval {ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
     if not settled(pair, p_holm, p_t_holm, 1 - level):
         return (
             f"{winner} came out {how} than {loser} by {size} ({span}; {count} of {d.n} seeds), but the tests do not "
-            f"settle it: {_tests(pair, p_holm, p_t_holm, comparisons, 1 - level)}."
+            f"settle it: {_tests(pair, p_holm, p_t_holm, comparisons)}{_more(d.n, comparisons, 1 - level)}."
         )
     little = f", less than the ±{margin:g} that would matter" if equal else ""
     return (
         f"{winner} is better than {loser} by {size} ({span}{little}), {how} in {count} of {d.n} seeds; "
-        f"{_tests(pair, p_holm, p_t_holm, comparisons, 1 - level)}."
+        f"{_tests(pair, p_holm, p_t_holm, comparisons)}."
     )
 
 
-def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, comparisons: int, alpha: float) -> str:
+def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, comparisons: int) -> str:
     n = pair.difference.n
     name = "exact sign-flip" if pair.exact else "sign-flip (sampled)"
-    text = f"{name} p = {_p(pair.p)}"
+    text = f"{name} {_equals(pair.p)}"
     if pair.p is not None and pair.p <= least_p(n):
         text += f", the least that {n} seeds can give"
     if comparisons > 1:
-        text += f"; after Holm's correction over {comparisons} comparisons p = {_p(p_holm)}, t test {_p(p_t_holm)}"
-        if p_holm is not None and p_holm > alpha and least_p(n) * comparisons > alpha:
-            text += f" ({seeds_needed(comparisons, alpha)} seeds would let the sign-flip test alone carry it)"
+        text += (
+            f"; after Holm's correction over {comparisons} comparisons {_equals(p_holm)} (t test: {_equals(p_t_holm)})"
+        )
     return text
 
 
-def _p(value: float | None) -> str:
+def _more(n: int, comparisons: int, alpha: float) -> str:
+    """How many seeds the sign-flip test wants at least, where ``n`` cannot reach ``alpha`` whatever they measure."""
+    if least_p(n) * comparisons <= alpha:
+        return ""
+    return (
+        f"; {n} seeds cannot reach {alpha:.2g} over {comparisons} comparisons, {seeds_needed(comparisons, alpha)} can"
+    )
+
+
+def _equals(value: float | None) -> str:
     if value is None:
-        return "n/a"
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
+        return "p is not defined"
+    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
 
 
-def _number(value: float) -> str:
-    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}"
+def _digits(pair: Paired) -> int:
+    """Decimals for all numbers of a sentence: four where the difference is below a tenth, else three."""
+    return 4 if abs(pair.difference.mean or 0) < 0.1 else 3
 
 
-def _signed(value: float) -> str:
-    return ("−" if value < 0 else "+") + _number(abs(value))
+def _signed(value: float, digits: int) -> str:
+    return ("−" if value < 0 else "+") + f"{abs(value):.{digits}f}"

@@ -8,7 +8,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: several threads o
 
 from jaxtyping import install_import_hook
 
-hook = install_import_hook(["qattn", "classical", "contexts", "experiments"], "beartype.beartype")
+hook = install_import_hook(["qattn", "classical", "contexts"], "beartype.beartype")
 
 import torch  # noqa: E402
 

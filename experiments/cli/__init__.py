@@ -10,7 +10,12 @@ import sys
 
 import typer
 
+from experiments.cli.listing import list_
+from experiments.cli.run import run
+from experiments.cli.summary import summary
 from experiments.errors import UserError
+
+STOPPED = "stopped; what was finished is kept"
 
 app = typer.Typer(
     name="qattn",
@@ -22,14 +27,29 @@ app = typer.Typer(
 )
 
 
+app.command("run")(run)
+app.command("list")(list_)
+app.command("summary")(summary)
+
+# The base of all usage errors, from the click that this typer uses: its own, or the installed one.
+UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
+
+
+@app.callback()
+def _several_verbs() -> None:
+    """Attention mixes, quantum attention rotates: train, compare, audit and analyse both."""
+
+
 def main() -> None:
     """Entry point of the console script: turns bad input into one sentence and an exit code."""
     try:
-        app()
+        code = app(prog_name="qattn", standalone_mode=False)
+    except UsageError as error:
+        usage(error)
     except UserError as error:
         fail(str(error), 2)
     except KeyboardInterrupt:
-        fail("stopped; what was finished is kept", 130)
+        fail(STOPPED, 130)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             fail(f"the disk is full, writing {error.filename or 'a result'}: free some space and repeat the command", 2)
@@ -37,7 +57,25 @@ def main() -> None:
             raise
         fail(f"{error.filename}: {error.strerror}", 2)
 
+    else:
+        if code == 130:  # typer turns Ctrl-C into this code
+            fail(STOPPED, 130)
+        sys.exit(code or 0)
+
+
+def usage(error: Exception) -> None:
+    """A wrong option or verb, in one sentence with the nearest right one."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.exit(2)  # the help is on the screen by now
+    message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+    where = context.command_path if context else "qattn"
+    fail(f"{message[:1].lower()}{message[1:]} ({where} --help shows what there is)", 2)
+
 
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
     sys.exit(code)
+
+
+from experiments.cli import audit, report, sample  # noqa: E402, F401  (each family registers its verbs when imported)

@@ -97,14 +97,15 @@ def complaints(
     return found
 
 
-def suggestion(word: object, options: Iterable[str]) -> str:
-    """`` (did you mean 'lr'?)`` or nothing: first the famous other names, then the nearest spelling."""
+def suggestion(word: object, options: Iterable[str], near: bool = True) -> str:
+    """`` (did you mean 'lr'?)`` or nothing: first the famous other names, then (if ``near``) the nearest spelling."""
     options = list(options)
     lowered = str(word).lower()
-    near = [name for name in ALIASES.get(lowered, []) if name in options]
-    near = near or [name for name in options if name.lower() == lowered.replace("-", "_")]
-    near = near or difflib.get_close_matches(lowered, options, n=1, cutoff=0.6)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+    found = [name for name in ALIASES.get(lowered, []) if name in options]
+    found = found or [name for name in options if name.lower() == lowered.replace("-", "_")]
+    if near and not found:
+        found = difflib.get_close_matches(lowered, options, n=1, cutoff=0.6)
+    return f" (did you mean '{found[0]}'?)" if found else ""
 
 
 def describe(value: Any) -> str:
@@ -136,7 +137,7 @@ def _sentence(
     kind, value = detail["type"], _at(document.data, path)
     if kind == "extra_forbidden":
         key, known = str(path[-1]), list(owner.model_fields) if owner else []
-        hint = suggestion(key, known) or (_deeper(key, owner) if owner else "")
+        hint = suggestion(key, known, near=False) or (_deeper(key, owner) if owner else "") or suggestion(key, known)
         expected = "a known key" if hint else f"one of the keys {', '.join(known)}"
         return Problem(document.mark(path, of_key=True), path, f"expected {expected}, got '{key}'{hint}"), path
     if kind == "missing":

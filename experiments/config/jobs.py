@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from pydantic import ValidationError
+
+from experiments.config.base import NonNegativeInt, Strict
+from experiments.config.complaints import complaints
 from experiments.config.models import ModelConfig
+from experiments.config.printing import config_text
+from experiments.config.reading import Document, dotted
 from experiments.config.resolve import Experiment
-from experiments.config.schema import Training
+from experiments.config.schema import AnyModel, AnyTask, ResolvedTraining
 from experiments.config.tasks import TaskConfig
+from experiments.errors import UserError
 
-WITHOUT_EFFECT = {
-    "log_every",
-    "checkpoint_every",
-    "optimizer",
-}  # of the training; its optimizer is merged into the model's
+WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer"}  # of the training: its optimizer is in the model
+
+
+class _Written(Strict):
+    """A job as plain data, for reading it back."""
+
+    task_name: str
+    task: AnyTask
+    model_name: str
+    model: AnyModel
+    training: ResolvedTraining
+    seed: NonNegativeInt
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class Job:
     task: TaskConfig
     model_name: str
     model: ModelConfig
-    training: Training
+    training: ResolvedTraining
     seed: int
 
     def identity(self) -> str:
@@ -46,7 +61,27 @@ class Job:
             "training": self.training.model_dump(mode="json", exclude=WITHOUT_EFFECT),
             "seed": self.seed,
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+        return _digest(content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        parts = {name: getattr(self, name).model_dump(mode="json") for name in ("task", "model", "training")}
+        return {"task_name": self.task_name, "model_name": self.model_name, "seed": self.seed, **parts}
+
+    def to_yaml(self) -> str:
+        """:meth:`to_dict` as YAML."""
+        return config_text(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Any, source: object) -> Job:
+        """Back from plain data. Raises :class:`UserError` naming ``source`` if this version does not know it."""
+        try:
+            job = _Written.model_validate_json(json.dumps(data), strict=True)
+        except ValidationError as error:
+            problem = complaints(error, _Written, Document(str(source), data))[0][0]
+            place = f"{dotted(problem.path)}: " if problem.path else ""
+            raise UserError(f"{source}: not a run of this version of qattn: {place}{problem.text}") from None
+        return cls(job.task_name, job.task, job.model_name, job.model, job.training, job.seed)
 
 
 def jobs(experiment: Experiment) -> list[Job]:
@@ -57,6 +92,19 @@ def jobs(experiment: Experiment) -> list[Job]:
         for seed in experiment.seeds
         for model_name, model in experiment.models.items()
     ]
+
+
+def experiment_identity(experiment: Experiment) -> str:
+    """What a folder of results belongs to: the tasks and models by name, and how they are trained.
+
+    Seeds are not in it (more of them extend an experiment), nor are the comparison and the samples.
+    """
+    first = {(job.task_name, job.model_name): job for job in jobs(replace(experiment, seeds=(0,)))}
+    return _digest([[*names, job.identity()] for names, job in sorted(first.items())])
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @lru_cache(maxsize=64)

@@ -96,8 +96,9 @@ def load_located(
     value, wrong, left_out = _validate(model, document)
     problems += wrong
     if check is not None and value is not None:
+        alone = not problems
         for found in check(value, path):
-            if not problems or _sure(found, document, left_out):
+            if alone or _sure(found, document, left_out):
                 problems.append(Problem(document.mark(found.path), found.path, found.text))
     if problems or value is None:
         raise ConfigError(problems)
@@ -172,7 +173,7 @@ def _apply(document: Document, model: type[BaseModel], override: Override) -> No
 def _split(data: Any, model: Any, key: str) -> KeyPath:
     """The parts of a dotted key.
 
-    Taken whole are a key of the file that itself holds dots (``unitary lr=0.001``), and what follows the name of a mapping
+    Taken whole are a key of the file that itself holds dots (``unitary lr=0.001``), and what follows a mapping
     to lists (``grid.models.unitary.dim`` sets the key ``models.unitary.dim`` of the grid).
     """
     path: list[str | int] = []

@@ -32,14 +32,16 @@ class ModelConfig(Kind):
 class TransformerModel(ModelConfig):
     """Softmax attention, LayerNorm or RMSNorm, residual sums, feed-forward blocks."""
 
-    note: ClassVar[str] = "classical transformer; presets gpt2_style, modern and vanilla, every part can be changed"
+    note: ClassVar[str] = (
+        "classical transformer; presets gpt2_style, modern, vanilla and llama, every part can be changed"
+    )
     groups: ClassVar[tuple[str, ...]] = ("embedding", "position", "attention", "feedforward", "norm", "head")
 
     kind: Literal["transformer"]
     """`transformer`"""
-    preset: Literal["gpt2_style", "modern", "vanilla"] = "gpt2_style"
+    preset: Literal["gpt2_style", "modern", "vanilla", "llama"] = "gpt2_style"
     """Style: where a field below is null, the preset's value holds. `vanilla` is the post-LN original, `modern` has
-    rotary positions, RMSNorm, QK-norm and ReLU²."""
+    rotary positions, RMSNorm, QK-norm and ReLU², `llama` has rotary positions, RMSNorm and SwiGLU."""
     dim: PositiveInt = 128
     """Width of the residual stream, divisible by `heads`."""
     layers: PositiveInt = 4
@@ -47,7 +49,7 @@ class TransformerModel(ModelConfig):
     heads: PositiveInt = 4
     """Attention heads of a block."""
     hidden: PositiveInt | None = None
-    """Width of the feed-forward layer; null: from the preset (four times `dim`)."""
+    """Width of the feed-forward layer; null: four times `dim` (with swiglu 8/3 times)."""
     norm: Literal["layer", "rms"] | None = None
     """LayerNorm or RMSNorm; null: from the preset."""
     norm_position: Literal["pre", "post"] | None = None
@@ -67,10 +69,18 @@ class TransformerModel(ModelConfig):
     zero_init: bool | None = None
     """Start output projections at zero; null: from the preset."""
 
+    @property
+    def places(self) -> str:
+        """The kind of positions, from the field or the preset."""
+        presets = {"gpt2_style": "learned", "modern": "rotary", "vanilla": "sinusoidal", "llama": "rotary"}
+        return self.position or presets[self.preset]
+
     def clashes(self) -> Iterator[Clash]:
+        if self.places == "sinusoidal" and self.dim % 2:
+            yield "dim", "an even number, since sinusoidal positions come in pairs", str(self.dim), ()
         if self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        elif (self.dim // self.heads) % 2 and (self.position or {"modern": "rotary"}.get(self.preset)) == "rotary":
+        elif (self.dim // self.heads) % 2 and self.places == "rotary":
             got = f"{self.dim // self.heads} (dim {self.dim} over {self.heads} heads)"
             yield "dim", "an even head size, since rotary positions turn pairs", got, ("heads",)
 
@@ -116,10 +126,11 @@ class UnitaryModel(ModelConfig):
     """Size of the angles at the start."""
 
     def clashes(self) -> Iterator[Clash]:
-        if self.dim % self.heads:
+        if self.field == "real" and self.dim % (2 * self.heads):
+            expected = f"a multiple of twice the heads ({2 * self.heads}), since a real register turns in planes"
+            yield "dim", expected, str(self.dim), ("field",)
+        elif self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        if self.field == "real" and self.dim % 2:
-            yield "dim", "an even number, since a real register turns in planes", str(self.dim), ("field",)
         if self.hidden is not None and self.control != "mlp":
             yield (
                 "hidden",

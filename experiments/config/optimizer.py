@@ -31,8 +31,8 @@ class Optimizer(Strict):
     """AdamW's decay rates of the mean and of the mean square of the gradient."""
     weight_decay: NonNegative = 0.1
     """Decoupled weight decay, on matrices only (never on constrained parameters such as unitaries)."""
-    clip: Positive | None = 1.0
-    """Largest norm of the whole gradient; null does not clip."""
+    clip: Positive = 1.0
+    """Largest norm of the whole gradient."""
     rates: dict[str, Positive] = Field(default_factory=dict)
     """Learning rates by parameter group instead of `lr`, scaled by the same schedule; the kind names the groups."""
 

@@ -22,6 +22,8 @@ KeyPath = tuple[str | int, ...]
 MOST_VALUES = (
     100_000  # far above any honest file; stops an alias that doubles itself a thousand times ("billion laughs")
 )
+DEEPEST = 50
+TOO_DEEP = f"expected at most {DEEPEST} levels of nesting, got more"
 PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
 TEXT = {f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "value")}
 
@@ -121,6 +123,7 @@ def read_file(path: Path) -> Document:
 def read_text(text: str, start: Mark) -> Document:
     """Read YAML text. Marks count lines of a file, or are all ``start`` for an option of the command line."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = DEEPEST
     document = Document(start.source)
     try:
         with warnings.catch_warnings():
@@ -129,17 +132,17 @@ def read_text(text: str, start: Mark) -> Document:
         if node is not None:
             document.data = _Builder(yaml, document, start).build(node, ())
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        unfinished = "end" in str(error.problem)  # of what was opened and never closed, show the beginning
+        mark = (error.context_mark if unfinished else None) or error.problem_mark or error.context_mark
         place = _mark(mark, start) if mark is not None else start
         raise ConfigError([Problem(place, (), _syntax(error))]) from None
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Mark(start.source, before.count("\n") + 1, len(before) - before.rfind("\n")) if start.line else start
-        raise ConfigError([Problem(place, (), f"not YAML: the character {error.character!r} is not allowed")]) from None
-    except RecursionError:
-        raise ConfigError([Problem(start, (), "not usable: the YAML is nested too deeply")]) from None
-    except YAMLError as error:
-        raise ConfigError([Problem(start, (), f"not YAML: {' '.join(str(error).split())}")]) from None
+        raise ConfigError([Problem(place, (), f"not YAML: the character {_character(error)} is not allowed")]) from None
+    except (YAMLError, RecursionError) as error:
+        text = TOO_DEEP if isinstance(error, RecursionError) else f"not YAML: {' '.join(str(error).split())}"
+        raise ConfigError([Problem(start, (), text)]) from None
     return document
 
 
@@ -223,10 +226,17 @@ def _mark(mark: Any, start: Mark) -> Mark:
     return Mark(start.source, mark.line + 1, mark.column + 1) if start.line else start
 
 
+def _character(error: ReaderError) -> str:
+    code = error.character if isinstance(error.character, int) else ord(error.character)
+    return f"U+{code:04X}"
+
+
 def _syntax(error: MarkedYAMLError) -> str:
     problem = " ".join(str(error.problem or error.context or "unreadable").split())
     if "'\\t'" in problem:
         return "not YAML: expected spaces, got a tab; indent with spaces"
+    if "maximum depth" in problem:
+        return TOO_DEEP
     if "another document" in problem:
         return "not YAML of one document: expected the file to end here, got a second '---'"
     if problem == "mapping values are not allowed here":

@@ -7,7 +7,7 @@ recommended rates (only where nobody wrote ``lr`` or ``rates``), the schema's de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from experiments.config.complaints import choices, suggestion
 from experiments.config.located import Contradiction, Loaded
 from experiments.config.models import ModelConfig
 from experiments.config.optimizer import Optimizer
+from experiments.config.printing import config_text
 from experiments.config.reading import KeyPath
-from experiments.config.schema import Comparison, ExperimentFile, Output, Training
+from experiments.config.schema import Comparison, ExperimentFile, Output, ResolvedTraining, Training
 from experiments.config.tasks import TaskConfig
 from experiments.config.variants import Variant, plain_name, tasks_of, variants
 
@@ -30,7 +31,7 @@ class Experiment:
     description: str
     tasks: dict[str, TaskConfig]
     models: dict[str, ModelConfig]
-    training: Training
+    training: ResolvedTraining
     seeds: tuple[int, ...]
     comparison: Comparison
     output: Output
@@ -51,6 +52,34 @@ class Experiment:
             "workers": self.workers,
         }
 
+    def identity(self) -> str:
+        """Twelve hexadecimal digits of what a folder of results belongs to; see :func:`jobs.experiment_identity`."""
+        from experiments.config.jobs import experiment_identity
+
+        return experiment_identity(self)
+
+    def to_yaml(self) -> str:
+        """:meth:`data` as YAML."""
+        return config_text(self.data())
+
+    def smoke(self) -> Experiment:
+        """The same experiment cut to one step of one seed and a few sampled tokens: all runs, nothing is learned."""
+        short = {"warmup": 0}
+        optimizer = self.training.optimizer.model_copy(update=short)
+        once = {"steps": 1, "evaluate_every": 1, "log_every": 1, "checkpoint_every": 1, "optimizer": optimizer}
+        sample = self.output.sample.model_copy(update={"tokens": min(8, self.output.sample.tokens)})
+        models = {
+            name: model.model_copy(update={"optimizer": model.optimizer.model_copy(update=short)})
+            for name, model in self.models.items()
+        }
+        return replace(
+            self,
+            models=models,
+            training=self.training.model_copy(update=once),
+            seeds=self.seeds[:1],
+            output=self.output.model_copy(update={"sample": sample}),
+        )
+
 
 def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
     """The experiment of a file that :func:`load_experiment` found free of contradictions."""
@@ -58,9 +87,9 @@ def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
     tasks, models, _ = variants(file)
     training = file.training
     every = training.evaluate_every or max(1, training.steps // 4)
-    full = training.model_copy(
-        update={"evaluate_every": every, "optimizer": _complete(training.optimizer, training.steps)}
-    )
+    optimizer = _complete(training.optimizer, training.steps)
+    written = {name: getattr(training, name) for name in Training.model_fields}
+    full = ResolvedTraining(**{**written, "evaluate_every": every, "optimizer": optimizer})
     name = file.name or plain_name(loaded.path.stem)
     experiment = Experiment(
         name=name,
@@ -185,7 +214,7 @@ def _full_model(model: ModelConfig, training: Training) -> ModelConfig:
 def _complete(optimizer: Optimizer, steps: int) -> Optimizer:
     """The null fields of an optimizer, filled as their documentation says."""
     values: dict[str, object] = {}
-    if optimizer.min_lr is None and optimizer.schedule == "cosine":
+    if optimizer.min_lr is None:
         values["min_lr"] = float(f"{optimizer.lr / 10:.12g}")
     if optimizer.muon_lr is None and optimizer.kind == "muon":
         values["muon_lr"] = 0.02

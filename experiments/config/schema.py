@@ -43,6 +43,12 @@ class Training(Strict):
             yield "evaluate_every", f"at most steps ({self.steps})", str(self.evaluate_every), ("steps",)
 
 
+class ResolvedTraining(Training):
+    """A training with nothing left to a default."""
+
+    evaluate_every: PositiveInt
+
+
 class Comparison(Strict):
     """How the models are compared: paired by seed."""
 
@@ -96,7 +102,7 @@ class ExperimentFile(Strict):
     comparison: Comparison = Comparison()
     """How the models are compared."""
     output: Output = Output()
-    """What is written, and where."""
+    """The folder of the results, and the samples in the report."""
     workers: PositiveInt = 1
     """Runs side by side, each in its own process."""
     grid: Variations = Field(default_factory=dict)

@@ -16,6 +16,9 @@ DATA = Path(__file__).parents[1] / "data"
 class TaskConfig(Kind):
     """What is to be learned."""
 
+    block: PositiveInt
+    """Tokens of context."""
+
     def default_name(self) -> str:
         """The name of a task that was written as `task:` without one."""
         return self.kind

@@ -40,15 +40,16 @@ def write(
 
     out = Path(out)
     write_json(out / "results.json", summary)
-    write_text(out / "results.csv", table(runs))
+    write_bytes(out / "results.csv", table(runs).encode("utf-8", errors="replace"))
     inlined: dict[str, dict[str, str]] = {}
     for i, (task, drawn) in enumerate(draw(summary, runs).items()):
         inlined[task] = {}
         for key, figure in drawn.items():
             stem = "-".join(part for part in (_slug(task, i, list(summary["tasks"])), key.replace("_", "-")) if part)
-            write_bytes(out / "figures" / f"{stem}.svg", svg(figure))
+            drawing = svg(figure)
+            write_bytes(out / "figures" / f"{stem}.svg", drawing)
             write_bytes(out / "figures" / f"{stem}.png", png(figure))
-            inlined[task][key] = inline(figure, f"f{i}-{key}", f"{TITLES[key]}: {task}")
+            inlined[task][key] = inline(drawing, f"f{i}-{key}", f"{TITLES[key]}: {task}")
     page = html(summary, runs, tasks, inlined, Made(experiment_yaml, environment, command))
     return write_text(out / "report.html", page)
 
@@ -67,7 +68,9 @@ def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[
         if any(figures.curve(run, "validation") for run in mine):
             drawn[name]["loss_curves"] = figures.loss_curves(mine, task, look)
         if any(test["difference"]["low"] is not None for test in task["tests"]):
-            drawn[name]["differences"] = figures.differences(task, summary["comparison"]["equivalence"])
+            drawn[name]["differences"] = figures.differences(
+                task, 0.0 if task["metric"] == "accuracy" else summary["comparison"]["equivalence"]
+            )
         if any(entry["ledger"] for entry in task["models"].values()):
             drawn[name]["ledger"] = figures.ledger(task)
     return drawn

@@ -13,26 +13,30 @@ UNITARY = frozenset({"unitary", "unitary_recurrent", "circuit", "permutation", "
 
 def answer(summary: Mapping[str, Any]) -> dict[str, list[str]]:
     """Sentences for each task, in the order winner, certainty, audit, floor, failures. Plain text, not HTML."""
-    return {name: _task(name, task, summary["comparison"]["level"]) for name, task in summary["tasks"].items()}
+    return {name: _task(name, task, summary["comparison"]["confidence"]) for name, task in summary["tasks"].items()}
+
+
+def claims(model: Mapping[str, Any]) -> bool:
+    """Whether a model says that it is strictly unitary: by its kind, or because its audit was held to the budget."""
+    return model["kind"] in UNITARY or model["audit"]["passed"] is not None
 
 
 def audit_word(model: Mapping[str, Any]) -> str:
     """ "passes", "fails", "no claim" (a model that never said it was unitary) or "not audited"."""
-    audit = model["audit"]
-    if not audit["seeds"]:
+    if not model["audit"]["seeds"]:
         return "not audited"
-    if model["kind"] not in UNITARY and audit["passed"] is not True:
+    if not claims(model):
         return "no claim"
-    return {True: "passes", False: "fails", None: "not audited"}[audit["passed"]]
+    return {True: "passes", False: "fails", None: "not audited"}[model["audit"]["passed"]]
 
 
-def largest_error(model: Mapping[str, Any]) -> float | None:
+def largest_error(model: Mapping[str, Any]) -> float | int | None:
     """The largest number of a model's audit over all its seeds, None where nothing was measured."""
     values = [model["audit"][key] for key in AUDIT if model["audit"].get(key) is not None]
     return max(values) if values else None
 
 
-def scientific(value: float | None) -> str:
+def scientific(value: float | int | None) -> str:
     """A small number for reading: 6.2 × 10⁻⁷."""
     if value is None:
         return "n/a"
@@ -40,7 +44,7 @@ def scientific(value: float | None) -> str:
         return f"{value:.3g}"
     digits, power = f"{value:.1e}".split("e")
     digits = digits.removesuffix(".0")
-    return f"{digits} × 10" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}\u00a0×\u00a010" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
@@ -52,12 +56,13 @@ def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
         sentences += _certainty(list(measured), task)
     else:
         sentences.append(f"No run on {name} finished, so nothing can be said about its models.")
-    sentences += [_audit(model, entry) for model, entry in measured.items() if entry["kind"] in UNITARY]
+    sentences += [_audit(model, entry) for model, entry in measured.items() if claims(entry)]
     sentences += _floor(measured, task)
     failed = sum(len(entry["failed"]) for entry in models.values())
     if failed:
         total = sum(entry["seeds"]["attempted"] for entry in models.values())
-        sentences.append(f"{failed} of {total} runs failed; they are listed below and enter no mean.")
+        which = "it is" if failed == 1 else "they are"
+        sentences.append(f"{failed} of {total} runs failed; {which} listed below and part of no mean.")
     return sentences
 
 
@@ -81,7 +86,7 @@ def _winner(name: str, best: str, measured: Mapping[str, Any], task: Mapping[str
 def _certainty(order: list[str], task: Mapping[str, Any]) -> list[str]:
     """The verdict on the best against the runner-up, and on the best unitary against the best other."""
     wanted = [tuple(order[:2])]
-    unitary = [model for model in order if task["models"][model]["kind"] in UNITARY]
+    unitary = [model for model in order if claims(task["models"][model])]
     other = [model for model in order if model not in unitary]
     if unitary and other:
         wanted.append((unitary[0], other[0]))
@@ -98,7 +103,7 @@ def _audit(model: str, entry: Mapping[str, Any]) -> str:
     budget = f"budget of {scientific(audit['budget'])} in {audit['dtype'] or 'its dtype'}"
     word = audit_word(entry)
     if word == "passes":
-        return f"{model} was unitary: over {seeds} its largest audit error is {worst}, within the {budget}."
+        return f"{model} really was unitary: over {seeds} its largest audit error is {worst}, within the {budget}."
     if word == "fails":
         return f"{model} claims to be unitary and was not: its largest audit error is {worst}, against a {budget}."
     return f"{model} claims to be unitary, but this was not audited."

@@ -29,7 +29,7 @@ def styles(models: Iterable[str]) -> dict[str, dict[str, Any]]:
             "linestyle": DASHES[(i // len(PALETTE) + i) % len(DASHES)],
             "marker": MARKERS[i % len(MARKERS)],
         }
-        for i, name in enumerate(sorted(models))
+        for i, name in enumerate(sorted(set(models)))
     }
 
 
@@ -58,7 +58,7 @@ def final_loss(task: Mapping[str, Any], look: Mapping[str, Mapping[str, Any]]) -
     axes.set_ylim(len(rows) - 0.15, -0.7)
     axes.set_xlabel(METRIC[metric])
     axes.grid(axis="y", visible=False)
-    _floors(axes, task, [value for _, estimate in measured for value in estimate["values"]])
+    _floors(axes, task, [estimate for _, estimate in measured])
     return figure
 
 
@@ -112,7 +112,7 @@ def loss_curves(
     return figure
 
 
-def differences(task: Mapping[str, Any], margin: float = 0.0) -> Figure:
+def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
     """One row a test: the paired difference a − b with its interval, 0, and the band of practical equivalence."""
     tests = [test for test in task["tests"] if test["difference"]["mean"] is not None]
     figure, axes = _canvas(1.0 + 0.42 * max(len(tests), 1))
@@ -140,7 +140,7 @@ def ledger(task: Mapping[str, Any]) -> Figure:
     figure, axes = _canvas(1.35 + 0.42 * max(len(models), 1))
     left = dict.fromkeys(models, 0.0)
     for i, group in enumerate(groups):
-        hatch = ("", "///", "...", "xxx", "\\\\\\")[i % 5]
+        hatch = ("", "//", "\\\\", "--", "x")[i % 5]
         for y, (name, entry) in enumerate(models.items()):
             axes.barh(
                 y, entry.get(group, 0), 0.62, left[name], color=PALETTE[i % len(PALETTE)], edgecolor="white",
@@ -165,10 +165,10 @@ def plain(name: object, longest: int = 28) -> str:
     return text.replace("$", r"\$")
 
 
-def curve(run: Mapping[str, Any], part: str) -> list[tuple[float, float]]:
+def curve(run: Mapping[str, Any], part: str) -> list[tuple[int, float]]:
     """The finite points of a run's history ``part`` ("train" or "validation") as (step, nats)."""
     points = (run.get("history") or {}).get(part) or []
-    return [(step, value) for step, value in points if value is not None and abs(value) < 1e6]
+    return [(int(step), float(value)) for step, value in points if value is not None and abs(value) < 1e6]
 
 
 def _canvas(height: float) -> tuple[Figure, Axes]:
@@ -186,7 +186,7 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _lines(task: Mapping[str, Any]) -> dict[str, float]:
+def _lines(task: Mapping[str, Any]) -> dict[str, float | int]:
     """Reference losses worth a line: every n-gram floor, and chance."""
     lines = {name: value for name, value in task["floor"].items() if value is not None}
     if task.get("chance") is not None:
@@ -194,21 +194,20 @@ def _lines(task: Mapping[str, Any]) -> dict[str, float]:
     return lines
 
 
-def _floors(axes: Axes, task: Mapping[str, Any], values: Sequence[float]) -> None:
-    """Vertical lines for the floors; those far above every model would squeeze the models and stay in the table."""
-    if task["metric"] != "val_nats" or not values:
+def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str, Any]]) -> None:
+    """Vertical lines for the floors up to the first above every model; the others, too far away, as a note."""
+    if task["metric"] != "val_nats" or not estimates:
         return
-    low, high = min(values), max(values)
+    low, high = (pick(value for each in estimates for value in each["values"]) for pick in (min, max))
     lines = sorted(_lines(task).items(), key=lambda item: item[1])
-    span = max(high - low, 0.02)
-    reach = max(high + span, next((value for _, value in lines if value > high), high))
+    worst, span = max(each["mean"] for each in estimates), max(high - low, 0.02)
+    reach = max(high + span, next((value for _, value in lines if value > worst), high))
     shown = [(name, value) for name, value in lines if low - span < value <= reach]
     for place, (name, value) in enumerate(shown):
+        text, above = f"{plain(name)} {value:.2f}", 3 + 10 * (place % 2)
         axes.axvline(value, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=0)
-        axes.annotate(
-            f"{plain(name)} {value:.2f}", (value, 1), xycoords=("data", "axes fraction"), xytext=(0, 3 + 10 * (place % 2)),
-            textcoords="offset points", ha="center", color=FAINT, size=8,
-        )  # fmt: skip
+        axes.annotate(text, (value, 1), xycoords=("data", "axes fraction"), xytext=(0, above),
+                      textcoords="offset points", ha="center", color=FAINT, size=8)  # fmt: skip
     beyond = [f"{plain(name)} {value:.2f}" for name, value in lines if value > reach]
     if beyond:
         axes.annotate("further right: " + ", ".join(beyond) + " →", (1, 0), xycoords="axes fraction", xytext=(0, 4),
@@ -218,7 +217,7 @@ def _floors(axes: Axes, task: Mapping[str, Any], values: Sequence[float]) -> Non
     axes.set_xlim(min(ends) - pad, max(ends) + pad)
 
 
-def _band(curves: Sequence[list[tuple[float, float]]]) -> list[tuple[float, float, float, float]]:
+def _band(curves: Sequence[list[tuple[int, float]]]) -> list[tuple[int, float, float, float]]:
     """(step, mean, lowest, highest) at the steps that every curve has, so that the mean never changes its company."""
     if not curves:
         return []
@@ -234,7 +233,7 @@ def _thin(points: Sequence[Any], most: int = 200) -> Sequence[Any]:
     return [*points[:-1:stride], points[-1]]
 
 
-def _count(value: float) -> str:
+def _count(value: float | int) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g} {letter}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.report.answer import UNITARY, answer, audit_word, largest_error, scientific
+from experiments.report.answer import answer, audit_word, claims, largest_error, scientific
 
 COLUMNS = {
     "norm_drift": "how far the length of the state moves from 1 between preparation and readout",
@@ -48,15 +49,16 @@ def html(
         "fixed": fixed, "count": count, "scientific": scientific, "p": probability, "signed": signed, "words": words,
     }  # fmt: skip
     models = sorted({name for task in summary["tasks"].values() for name in task["models"]})
-    return jinja.get_template("template.html").render(
+    page = jinja.get_template("template.html").render(
         summary=summary,
         tasks=tasks,
-        level=f"{100 * summary['comparison']['level']:g} %",
+        level=f"{100 * summary['comparison']['confidence']:g} %",
         margin=summary["comparison"]["equivalence"],
         answers=answer(summary),
         tiles={name: tiles(task) for name, task in summary["tasks"].items()},
         figures={task: {key: Markup(svg) for key, svg in each.items()} for task, each in figures.items()},
         samples={task: samples(task, runs, summary) for task in summary["tasks"]},
+        gaps={name: gaps(task) for name, task in summary["tasks"].items()},
         floors={name: floors(task) for name, task in summary["tasks"].items()},
         colors={name: i % 8 for i, name in enumerate(models)},
         models=models,
@@ -68,6 +70,7 @@ def html(
         style=Markup((here / "style.css").read_text(encoding="utf-8")),
         threads=sorted({run["threads"] for run in runs if run.get("threads") is not None}),
     )
+    return re.sub("[\ud800-\udfff]", "\ufffd", page)  # half a character, as models over bytes write them, is no UTF-8
 
 
 def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -79,12 +82,14 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
         unit = "nats a token" if metric == "val_nats" else "accuracy"
         text = {"label": f"best: {measured[0]}", "value": fixed(models[measured[0]][metric]["mean"]), "note": unit}
         result.append(text)
-    unitary = [name for name in measured if models[name]["kind"] in UNITARY]
-    others = [name for name in measured if models[name]["kind"] not in UNITARY]
+    unitary = [name for name in measured if claims(models[name])]
+    others = [name for name in measured if not claims(models[name])]
     if unitary and others:
         gap = models[unitary[0]][metric]["mean"] - models[others[0]][metric]["mean"]
-        note = f"{unitary[0]} − {others[0]}, " + ("nats a token" if metric == "val_nats" else "accuracy")
-        result.append({"label": "price of unitarity", "value": signed(gap), "note": note})
+        label, unit = (
+            ("price of unitarity", "nats a token") if metric == "val_nats" else ("unitary − other", "accuracy")
+        )
+        result.append({"label": label, "value": signed(gap), "note": f"{unitary[0]} − {others[0]}, {unit}"})
     if unitary:
         entry = models[unitary[0]]
         note = f"largest error {scientific(largest_error(entry))}, budget {scientific(entry['audit']['budget'])}"
@@ -106,7 +111,8 @@ def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, 
             group = groups.setdefault(
                 key, dict(zip(("prompt", "temperature", "top_k"), key, strict=True)) | {"texts": {}}
             )
-            group["texts"].setdefault(model, {"text": sample.get("text", ""), "seed": sampled[0]["seed"]})
+            text = sample.get("text", "").removeprefix(group["prompt"])  # the page shows the prompt before it
+            group["texts"].setdefault(model, {"text": text, "seed": sampled[0]["seed"]})
     return list(groups.values())
 
 
@@ -122,6 +128,20 @@ def floors(task: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["nats"])
 
 
+def gaps(task: Mapping[str, Any]) -> list[str]:
+    """Why numbers of the audit are missing, models with the same reason together."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for model, entry in task["models"].items():
+        for column, reason in entry["audit"]["reasons"].items():
+            reasons.setdefault((column, reason), []).append(model)
+    whole = {model for model, entry in task["models"].items() if not entry["audit"]["seeds"]}
+    lines = [f"{', '.join(sorted(whole))}: not audited"] if whole else []
+    for (column, reason), models in reasons.items():
+        named = [model for model in models if model not in whole]
+        lines += [f"{words(column)} of {', '.join(named)}: {reason}"] if named else []
+    return lines
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested facts as "a.b": "text", in the order given."""
     result: dict[str, str] = {}
@@ -133,15 +153,15 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return result
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
+def fixed(value: float | int | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: float | None, digits: int = 3) -> str:
+def signed(value: float | int | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 
-def count(value: float | None) -> str:
+def count(value: float | int | None) -> str:
     """A size for reading: 803 137, 5.2 M, 1.3 G (exact below a million, with thin spaces)."""
     if value is None:
         return "–"
@@ -151,7 +171,7 @@ def count(value: float | None) -> str:
     return f"{round(value):,}".replace(",", "\u202f")
 
 
-def probability(value: float | None) -> str:
+def probability(value: float | int | None) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if value >= 0.001 else scientific(value)

@@ -53,3 +53,12 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_json_keeps_half_characters(tmp_path):
+    text = b"\xe2\x88 and \xc3\xa9".decode("utf-8", errors="surrogateescape")
+    path = write_json(tmp_path / "a.json", {"text": text})
+    assert (
+        json.loads(path.read_text(encoding="utf-8"))["text"].encode("utf-8", "surrogateescape")
+        == b"\xe2\x88 and \xc3\xa9"
+    )

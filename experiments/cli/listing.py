@@ -1,0 +1,74 @@
+"""``qattn list``: what there is to name in an experiment file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from experiments.cli.experiment import JsonOption, print_json
+from experiments.config import shipped_configs
+from experiments.config.complaints import suggestion
+from experiments.errors import UserError
+
+Rows = list[dict[str, Any]]
+
+
+def tasks() -> Rows:
+    from experiments.config.tasks import TASKS
+
+    return [{"name": kind, "about": task.note} for kind, task in TASKS.items()]
+
+
+def models() -> Rows:
+    from experiments.config.models import MODELS
+
+    return [{"name": kind, "about": model.note, "groups": list(model.groups)} for kind, model in MODELS.items()]
+
+
+def configs() -> Rows:
+    from experiments.config.reading import read_file
+
+    rows: Rows = []
+    for name, path in shipped_configs().items():
+        data = read_file(path).data
+        rows.append({"name": name, "about": str(data.get("description") or ""), "path": str(path)})
+    return rows
+
+
+LISTINGS: dict[str, Callable[[], Rows]] = {
+    "tasks": tasks,
+    "models": models,
+    "configs": configs,
+}
+"""What can be listed: rows with a name and a line about it. Another family is one function and one line."""
+
+
+def list_(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[tasks|models|configs|schema]", help="Which; all without it.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the kinds of tasks and models, the shipped configs, or print the JSON Schema of experiment files.
+
+    Example: `qattn list models`
+    """
+    if what == "schema":
+        from experiments.config.reference import json_schema
+
+        print(json_schema(), end="")
+        return
+    if what is not None and what not in LISTINGS:
+        options = [*LISTINGS, "schema"]
+        raise UserError(f"list {what}: expected one of {', '.join(options)}, got '{what}'{suggestion(what, options)}")
+    found = {name: rows() for name, rows in LISTINGS.items() if what in (None, name)}
+    if as_json:
+        print_json(found)
+        return
+    for name, rows in found.items():
+        print(f"{name}:")
+        width = max(len(row["name"]) for row in rows) if rows else 0
+        for row in rows:
+            print(f"  {row['name']:<{width}}  {row['about']}".rstrip())

@@ -1,0 +1,51 @@
+"""``qattn report``: rebuild the report of one experiment, or put several into one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.cli import app
+from experiments.errors import UserError, blame
+
+
+@app.command()
+def report(
+    run: Annotated[list[Path], typer.Argument(help="Folders that `qattn run … --out` wrote.", metavar="RUN...")],
+    out: Annotated[Path | None, typer.Option(help="Where to write; by default the folder itself.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary (results.json) instead of words.")] = False,
+) -> None:
+    """Rebuild report.html, figures/, results.json and results.csv from finished runs; trains nothing.
+
+    Several folders make one combined report; they need --out.
+
+    Example: `qattn report runs/quickstart`
+    """
+    if len(run) > 1 and out is None:
+        raise UserError("several experiments make a combined report, which needs a folder of its own: add --out DIR")
+    from experiments.compare import summarise
+    from experiments.records import combine, load
+    from experiments.report import write
+    from experiments.report.answer import answer
+
+    experiment = combine([(str(folder), load(folder)) for folder in run])
+    with blame(", ".join(map(str, run))):
+        summary = summarise(experiment.runs, experiment.tasks, experiment.comparison, experiment.name)
+    page = write(
+        out or run[0],
+        summary,
+        experiment.runs,
+        experiment.tasks,
+        experiment.config_yaml,
+        experiment.environment,
+        experiment.command,
+    )
+    if as_json:
+        print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    for sentences in answer(summary).values():
+        print(" ".join(sentences))
+    print(page)

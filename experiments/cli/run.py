@@ -1,0 +1,121 @@
+"""``qattn run``: train every model on every task and compare."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
+from experiments.config import Experiment, Override, find_config, load_experiment
+from experiments.errors import UserError
+
+
+def run(
+    config: ConfigArgument,
+    overrides: SetOption = [],  # noqa: B006  (typer copies it)
+    seeds: Annotated[str | None, typer.Option(metavar="N", help="Train with the seeds 0 to N−1.")] = None,
+    workers: Annotated[str | None, typer.Option(metavar="N", help="Runs side by side, in N processes.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="tcp://HOST:PORT", help="Send the runs to an existing Dask cluster.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")] = False,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the results.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs, with parameters and time.")] = False,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print the config, each value with its origin.")
+    ] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="One batch through everything, report included.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train every model on every task with every seed, then compare them and write a report.
+
+    Repeating the command continues: finished runs are kept, an interrupted one goes on from its last checkpoint.
+
+    Example: `qattn run quickstart --seeds 2 --out runs/first`
+
+    Exit codes: 0 done, 1 a run failed, 2 bad input, 130 interrupted.
+    """
+    if resume and fresh:
+        raise UserError("--resume --fresh: expected one of the two, got both")
+    if dry_run and print_config:
+        raise UserError("--dry-run --print-config: expected one of the two, got both")
+    if scheduler is not None and "://" not in scheduler:
+        raise UserError(f"--scheduler {scheduler}: expected an address such as tcp://127.0.0.1:8786, got '{scheduler}'")
+    given: list[str | Override] = list(overrides)
+    given += [Override("seeds", seeds, "--seeds")] if seeds is not None else []
+    given += [Override("workers", workers, "--workers")] if workers is not None else []
+    given += [Override.literal("output.dir", out, "--out")] if out is not None else []
+    source = find_config(config)
+    experiment = load_experiment(source, given)
+    if print_config:
+        _print_config(experiment, as_json)
+    elif dry_run:
+        _print_plan(experiment, as_json)
+    else:
+        from experiments.engine import run_experiment
+
+        code = run_experiment(
+            experiment,
+            out=Path(str(experiment.output.dir)),
+            workers=experiment.workers,
+            scheduler=scheduler,
+            fresh=fresh,
+            smoke=smoke,
+            source=source,
+            command=shlex.join(["qattn", *sys.argv[1:]]),
+            as_json=as_json,
+        )
+        raise typer.Exit(code)
+
+
+def _print_config(experiment: Experiment, as_json: bool) -> None:
+    from experiments.config.printing import config_text
+    from experiments.config.reading import dotted
+
+    if as_json:
+        print_json(
+            {
+                "config": experiment.data(),
+                "origins": {dotted(path): origin for path, origin in experiment.origins.items()},
+            }
+        )
+    else:
+        print(config_text(experiment.data(), experiment.origins), end="")
+
+
+def _print_plan(experiment: Experiment, as_json: bool) -> None:
+    from experiments.engine import plan
+
+    runs: list[dict[str, Any]] = plan(experiment)
+    known = [run["seconds"] for run in runs if run["seconds"] is not None]
+    total = sum(known) if len(known) == len(runs) else None
+    if as_json:
+        print_json({"runs": runs, "seconds": total, "workers": experiment.workers})
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("task", "model", "seed", "parameters", "time"):
+        table.add_column(name, justify="left" if name in ("task", "model") else "right")
+    for run in runs:
+        table.add_row(run["task"], run["model"], str(run["seed"]), f"{run['parameters']:,}", duration(run["seconds"]))
+    console = Console()
+    console.print(table)
+    side_by_side = f", {experiment.workers} side by side" if experiment.workers > 1 else ", one after the other"
+    console.print(f"{len(runs)} runs, {duration(total)} of training{side_by_side}", highlight=False)
+
+
+def duration(seconds: float | None) -> str:
+    """``45 s``, ``3 min``, ``2.5 h``, or ``unknown``."""
+    if seconds is None:
+        return "unknown"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,57 @@
+"""``qattn summary``: where the parameters of each model sit, before anything is trained."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
+from experiments.config import load_experiment
+from experiments.errors import UserError
+
+
+def summary(
+    config: ConfigArgument,
+    overrides: SetOption = [],  # noqa: B006  (typer copies it)
+    max_parameters: Annotated[
+        int | None, typer.Option(metavar="N", help="Exit with 1 if a model has more parameters than N.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The parameters of every model, group by group, side by side.
+
+    Example: `qattn summary shakespeare --max-parameters 800000`
+
+    Exit codes: 0 all within the budget, 1 a model exceeds it, 2 bad input.
+    """
+    if max_parameters is not None and max_parameters < 1:
+        raise UserError(f"--max-parameters {max_parameters}: expected a number of at least 1, got {max_parameters}")
+    experiment = load_experiment(config, overrides)
+    from experiments.engine import summary as count
+
+    models: dict[str, dict[str, int]] = count(experiment)
+    totals = {name: sum(groups.values()) for name, groups in models.items()}
+    over = [name for name, total in totals.items() if max_parameters is not None and total > max_parameters]
+    if as_json:
+        blocks = {name: {"groups": groups, "total": totals[name]} for name, groups in models.items()}
+        print_json({"models": blocks, "max_parameters": max_parameters, "over": over})
+    else:
+        _print_table(models, totals)
+        for name in over:
+            print(f"{name} has {totals[name]:,} parameters, {totals[name] - max_parameters:,} over {max_parameters:,}")  # type: ignore[operator]
+    raise typer.Exit(1 if over else 0)
+
+
+def _print_table(models: dict[str, dict[str, int]], totals: dict[str, int]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("parameters", box=box.SIMPLE_HEAD, show_footer=True)
+    table.columns[0].footer = "total"
+    for name, total in totals.items():
+        table.add_column(name, justify="right", footer=f"{total:,}")
+    for group in dict.fromkeys(group for groups in models.values() for group in groups):
+        table.add_row(group, *(f"{groups[group]:,}" if group in groups else "" for groups in models.values()))
+    Console().print(table)

@@ -1,0 +1,40 @@
+"""Experiment files by path or by shipped name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.config.complaints import suggestion
+from experiments.config.located import Loaded, Override, load_located
+from experiments.config.resolve import Experiment, contradictions, resolve
+from experiments.config.schema import ExperimentFile
+from experiments.errors import UserError
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+def shipped_configs() -> dict[str, Path]:
+    """The YAML files that come with the package, by name (``quickstart``, ``published/nanogpt``)."""
+    return {path.relative_to(CONFIGS).with_suffix("").as_posix(): path for path in sorted(CONFIGS.rglob("*.yaml"))}
+
+
+def find_config(config: str | Path) -> Path:
+    """The file meant by CONFIG: a path, else a shipped name. Raises :class:`UserError` if it is neither."""
+    text, path, shipped = str(config), Path(config), shipped_configs()
+    if path.is_file() or (path.exists() and text not in shipped):
+        return path  # the loader says what is wrong with a folder
+    if text in shipped:
+        return shipped[text]
+    hint = suggestion(text, shipped)
+    raise UserError(f"{text}: expected a YAML file or one of the shipped {', '.join(shipped)}, got no such file{hint}")
+
+
+def read_experiment(config: str | Path, overrides: Sequence[str | Override] = ()) -> Loaded[ExperimentFile]:
+    """An experiment file as it is written, validated, with the origin of each value."""
+    return load_located(find_config(config), ExperimentFile, overrides, contradictions)
+
+
+def load_experiment(config: str | Path, overrides: Sequence[str | Override] = ()) -> Experiment:
+    """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one a line."""
+    return resolve(read_experiment(config, overrides))

@@ -1,0 +1,203 @@
+"""What a finished experiment leaves on disk, and reading it back: one ``experiment.json`` and a ``result.json`` a run.
+
+The models below say what those files hold and are checked on reading, since a person may hand over any folder. Readers
+go on with the plain dictionaries: unknown keys are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from experiments.errors import UserError
+
+
+class Failure(BaseModel):
+    """Where and why a run stopped."""
+
+    step: int | None
+    reason: str
+
+
+class History(BaseModel):
+    """(step, nats) pairs of a training; null where the loss was not finite."""
+
+    train: list[tuple[int, float | None]] = []
+    validation: list[tuple[int, float | None]] = []
+
+
+class Sample(BaseModel):
+    """One text a model wrote."""
+
+    prompt: str
+    text: str
+    temperature: float | None = None
+    top_k: int | None = None
+
+
+class Audit(BaseModel):
+    """Largest errors of one run (null with a reason); ``passed`` is null where the model makes no claim."""
+
+    norm_drift: float | None = None
+    inner_product_drift: float | None = None
+    linearity: float | None = None
+    reversal: float | None = None
+    causality: float | None = None
+    completeness: float | None = None
+    normalisation: float | None = None
+    dtype: str | None = None
+    budget: float | None = None
+    passed: bool | None = None
+    reasons: dict[str, str] | None = None
+
+
+class Result(BaseModel):
+    """``result.json`` of one run. Losses are in nats a token, rates in tokens a second, memory in MiB."""
+
+    schema_: Literal[1]
+    task: str
+    model: str
+    kind: str
+    seed: int
+    status: Literal["done", "failed"]
+    failure: Failure | None = None
+    parameters: int | None = None
+    ledger: dict[str, int] | None = None
+    flops_per_token: float | None = None
+    tokens_per_second: float | None = None
+    seconds: float | None = None
+    peak_memory_mib: float | None = None
+    steps: int | None = None
+    tokens_seen: int | None = None
+    threads: int | None = None
+    val_nats: float | None = None
+    bits_per_char: float | None = None
+    accuracy: float | None = None
+    audit: Audit | None = None
+    samples: list[Sample] | None = None
+    history: History | None = None
+
+
+class Facts(BaseModel):
+    """What is known of a task before any training: its size, chance and the floors of n-gram counts, in nats."""
+
+    kind: str | None = None
+    vocab: int | None = None
+    block: int | None = None
+    train_tokens: int | None = None
+    validation_tokens: int | None = None
+    characters_per_token: float | None = None
+    chance: float | None = None
+    floor: dict[str, float | None] | None = None
+
+
+class Described(BaseModel):
+    """``experiment.json``: everything about an experiment that is not a run."""
+
+    name: str
+    comparison: dict[str, Any] | None = None
+    tasks: dict[str, Facts]
+    config_yaml: str = ""
+    environment: dict[str, Any] = {}
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment read back, or several put together: plain data for `compare.summarise` and `report.write`."""
+
+    name: str
+    comparison: dict[str, Any]
+    tasks: dict[str, dict[str, Any]]
+    runs: list[dict[str, Any]]
+    config_yaml: str
+    environment: dict[str, Any]
+    command: str
+
+
+def load(folder: Path) -> Experiment:
+    """Read an experiment's folder. Raises UserError, naming the file and the mend, for anything that is none."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; give the --out folder of a `qattn run`")
+    if not (folder / "experiment.json").is_file():
+        raise UserError(f"{folder}: holds no experiment.json, so no `qattn run` wrote it; give the --out folder of one")
+    described = _read(folder / "experiment.json", Described)
+    runs = [_read(path, Result) for path in sorted(folder.glob("runs/*/result.json"))]
+    if not runs:
+        raise UserError(f"{folder}: no run has finished yet (runs/*/result.json); repeat its `qattn run` to go on")
+    return Experiment(
+        described["name"],
+        described.get("comparison") or {},
+        described["tasks"],
+        runs,
+        described.get("config_yaml") or "",
+        described.get("environment") or {},
+        described.get("command") or "",
+    )
+
+
+def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:
+    """Several experiments (each with a label, such as its folder) as one.
+
+    Tasks of one name are one task only where their facts agree, and models of one name on one task are told apart by
+    their experiment: nothing is averaged across experiments. The first one's confidence and margin hold for all.
+    """
+    if len(experiments) == 1:
+        return experiments[0][1]
+    names = [experiment.name for _, experiment in experiments]
+    labels = [name if names.count(name) == 1 else label for name, (label, _) in zip(names, experiments, strict=True)]
+    tasks: dict[str, dict[str, Any]] = {}
+    runs: list[dict[str, Any]] = []
+    for label, (_, experiment) in zip(labels, experiments, strict=True):
+        renamed = {}
+        for task, facts in experiment.tasks.items():
+            renamed[task] = task if tasks.get(task, facts) == facts else f"{task} ({label})"
+            tasks[renamed[task]] = facts
+        runs += [{**run, "task": renamed.get(run["task"], run["task"]), "from": label} for run in experiment.runs]
+    owners: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
+        owners.setdefault((run["task"], run["model"]), set()).add(run["from"])
+    for run in runs:
+        shared = len(owners[run["task"], run["model"]]) > 1
+        run["model"] = f"{run['model']} ({run['from']})" if shared else run["model"]
+    first = experiments[0][1]
+    environments = {label: each.environment for label, (_, each) in zip(labels, experiments, strict=True)}
+    same = all(environment == first.environment for environment in environments.values())
+    return Experiment(
+        " + ".join(labels),
+        {key: first.comparison[key] for key in ("confidence", "equivalence", "metric") if key in first.comparison},
+        tasks,
+        runs,
+        "\n".join(f"# {label}\n{each.config_yaml}" for label, (_, each) in zip(labels, experiments, strict=True)),
+        first.environment if same else dict(environments),
+        "\n".join(each.command for _, each in experiments),
+    )
+
+
+def _read(path: Path, shape: type[BaseModel]) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is not UTF-8 text (byte {error.start}); rebuild it by repeating the run") from error
+    except json.JSONDecodeError as error:
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise UserError(f"{where}: is not JSON ({error.msg}); remove it and repeat the run") from error
+    if not isinstance(value, Mapping):
+        raise UserError(f"{path}: expected a JSON object, got {type(value).__name__}")
+    try:
+        shape.model_validate({"schema_": value.get("schema"), **value})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join("schema" if part == "schema_" else str(part) for part in first["loc"])
+        raise UserError(f"{path}: {key}: {first['msg']}, got {_short(first['input'])}") from error
+    return dict(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"

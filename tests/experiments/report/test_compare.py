@@ -1,0 +1,182 @@
+"""The summary: the keys machines rely on, pairing by seed, and nothing dropped in silence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments.compare import AUDIT, metric_of, summarise, table
+
+TASK = "tiny_shakespeare"
+
+
+def of(runs, *, model=None, seeds=None):
+    return [r for r in runs if (model is None or r["model"] == model) and (seeds is None or r["seed"] in seeds)]
+
+
+def test_keys_for_machines(runs, tasks):
+    summary = summarise(runs, tasks, {}, "invented")
+    assert summary["name"] == "invented"
+    task = summary["tasks"][TASK]
+    assert task["floor"]["bigram"] == 2.483
+    assert {"a", "b", "p", "effect"} <= task["tests"][0].keys()
+    for model in task["models"].values():
+        assert {"kind", "parameters", "flops_per_token", "tokens_per_second", "peak_memory_mib"} <= model.keys()
+        assert {"mean", "low", "high", "values"} <= model["val_nats"].keys() & model["bits_per_char"].keys()
+        assert {*AUDIT, "dtype", "budget", "passed"} <= model["audit"].keys()
+
+
+def test_means_and_intervals_are_scipys(runs, tasks):
+    summary = summarise(runs, tasks, {"confidence": 0.9}, "invented")
+    for name, model in summary["tasks"][TASK]["models"].items():
+        values = [r["val_nats"] for r in of(runs, model=name)]
+        low, high = stats.t.interval(0.9, len(values) - 1, np.mean(values), stats.sem(values))
+        assert model["val_nats"]["values"] == values
+        assert (model["val_nats"]["low"], model["val_nats"]["high"]) == pytest.approx((low, high), rel=1e-12)
+        assert model["perplexity"]["mean"] == pytest.approx(stats.gmean(np.exp(values)), rel=1e-12)
+
+
+def test_pairs_are_matched_by_seed_not_by_order(runs, tasks):
+    shuffled = [runs[i] for i in np.random.default_rng(0).permutation(len(runs))]
+    ours = of(runs, model="unitary")
+    other = of(runs, model="modern")
+    expected = stats.ttest_rel([r["val_nats"] for r in other], [r["val_nats"] for r in ours]).pvalue
+    summary = summarise(shuffled, tasks, {}, "invented")
+    assert summary == summarise(runs, tasks, {}, "invented")
+    test = next(t for t in summary["tasks"][TASK]["tests"] if (t["a"], t["b"]) == ("modern", "unitary"))
+    assert test["p_t"] == pytest.approx(expected, rel=1e-10)
+    assert (test["p"], test["n"]) == (2 / 64, 6)
+
+
+def test_only_shared_seeds_are_compared(runs, tasks):
+    some = of(runs, model="unitary", seeds={1, 2, 4}) + of(runs, model="modern", seeds={0, 1, 2})
+    summary = summarise(some, tasks, {}, "invented")
+    (test,) = summary["tasks"][TASK]["tests"]
+    assert test["seeds"] == [1, 2]
+    assert "better" not in test["verdict"]
+    assert summary["tasks"][TASK]["models"]["unitary"]["val_nats"]["seeds"] == [1, 2, 4]
+
+
+def test_best_comes_first_and_a_reference_limits_the_tests(runs, tasks):
+    summary = summarise(runs, tasks, {"reference": "gpt2_style"}, "invented")
+    assert list(summary["tasks"][TASK]["models"]) == ["modern", "unitary", "gpt2_style"]
+    assert [(t["a"], t["b"]) for t in summary["tasks"][TASK]["tests"]] == [
+        ("modern", "gpt2_style"), ("unitary", "gpt2_style"),
+    ]  # fmt: skip
+    best = summarise(runs, tasks, {"reference": "best classical"}, "invented")
+    assert {t["b"] for t in best["tasks"][TASK]["tests"]} == {"modern"}
+
+
+def test_a_failed_run_is_listed_and_counted(runs, tasks, make_run):
+    runs.append(make_run(TASK, "unitary", 6, failed=True))
+    summary = summarise(runs, tasks, {}, "invented")
+    expected = {"task": TASK, "model": "unitary", "seed": 6, "step": 512, "reason": "the loss is not finite"}
+    assert summary["failed"] == [expected]
+    model = summary["tasks"][TASK]["models"]["unitary"]
+    assert model["val_nats"]["n"] == 6
+    assert model["seeds"] == {"attempted": 7, "done": [0, 1, 2, 3, 4, 5]}
+
+
+def test_all_failed(tasks, make_run):
+    runs = [make_run(TASK, model, seed, failed=True) for model in ("modern", "unitary") for seed in range(2)]
+    summary = summarise(runs, tasks, {}, "invented")
+    model = summary["tasks"][TASK]["models"]["unitary"]
+    assert model["val_nats"]["mean"] is None
+    assert model["val_nats"]["reason"] == "no run finished"
+    assert model["parameters"] == 719_040  # known although nothing finished
+    (test,) = summary["tasks"][TASK]["tests"]
+    assert (test["n"], test["p"], test["reasons"]["p"]) == (0, None, "no seed finished with both models")
+    json.dumps(summary, allow_nan=False)
+
+
+def test_one_seed_has_a_mean_and_no_interval(runs, tasks):
+    summary = summarise(of(runs, seeds={0}), tasks, {}, "invented")
+    estimate = summary["tasks"][TASK]["models"]["unitary"]["val_nats"]
+    assert estimate["low"] is None
+    assert estimate["reason"] == "one seed has no interval"
+
+
+def test_one_model_alone(runs, tasks):
+    task = summarise(of(runs, model="unitary"), tasks, {}, "invented")["tasks"][TASK]
+    assert (task["tests"], task["tests_reason"]) == ([], "no second model to compare with")
+
+
+def test_no_runs_and_no_facts(tasks, runs):
+    assert summarise([], tasks, None, "empty")["tasks"][TASK]["models"] == {}
+    assert summarise(runs, {}, None, "bare")["tasks"][TASK]["floor"] == {}
+
+
+def test_no_number_is_ever_nan(runs, tasks):
+    runs[0]["val_nats"] = math.nan
+    runs[1]["tokens_per_second"] = math.inf
+    runs[12]["audit"]["linearity"] = math.nan  # a unitary run
+    tasks[TASK]["chance"] = math.inf
+    summary = summarise(runs, tasks, {}, "invented")
+    json.dumps(summary, allow_nan=False)
+    gpt = summary["tasks"][TASK]["models"]["gpt2_style"]
+    assert gpt["val_nats"]["n"] == 5
+    assert gpt["val_nats"]["without"]["seeds"] == [0]
+    audit = summary["tasks"][TASK]["models"]["unitary"]["audit"]
+    assert (audit["linearity"], audit["reasons"]["linearity"]) == (None, "not a finite number")
+
+
+def test_a_huge_loss_has_no_perplexity(runs, tasks):
+    for run in of(runs, model="unitary"):
+        run["val_nats"] = 1e4
+    perplexity = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]["unitary"]["perplexity"]
+    assert (perplexity["mean"], perplexity["reason"]) == (None, "too large for a float")
+
+
+def test_the_audit_keeps_the_worst_seed(runs, tasks):
+    ours = of(runs, model="unitary")
+    ours[3]["audit"] |= {"reversal": 2e-5, "passed": False}
+    audit = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]["unitary"]["audit"]
+    assert audit["reversal"] == 2e-5
+    assert audit["passed"] is False
+    assert audit["norm_drift"] == max(r["audit"]["norm_drift"] for r in ours)
+
+
+def test_holm_runs_over_all_tasks(runs, tasks):
+    two = [*runs, *({**run, "task": "other"} for run in runs)]
+    tests = [t for task in summarise(two, tasks, {}, "invented")["tasks"].values() for t in task["tests"]]
+    assert len(tests) == 6
+    assert [t["p_holm"] for t in tests] == pytest.approx([6 * 2 / 64] * 6)
+    assert all("over 6 comparisons" in t["verdict"] for t in tests)
+
+
+def test_accuracy_is_the_metric_where_no_loss_was_measured(runs, tasks):
+    for run in runs:
+        gain = 0.5 if run["model"] == "unitary" else 0.3
+        run |= {"val_nats": None, "bits_per_char": None, "accuracy": gain + 0.01 * run["seed"] ** 1.5}
+    task = summarise(runs, tasks, {}, "invented")["tasks"][TASK]
+    assert metric_of(runs) == task["metric"] == "accuracy"
+    assert next(iter(task["models"])) == "unitary"
+    with pytest.raises(ValueError, match="val_nats or accuracy, got 'loss'"):
+        metric_of(runs, "loss")
+
+
+def test_a_double_run_is_refused(runs, tasks):
+    with pytest.raises(ValueError, match="two runs of task 'tiny_shakespeare', model 'modern', seed 0"):
+        summarise([*runs, of(runs, model="modern")[0]], tasks, {}, "invented")
+
+
+def test_csv_has_a_row_a_run(runs, make_run):
+    runs.append(make_run(TASK, "unitary", 6, failed=True))
+    rows = list(csv.DictReader(io.StringIO(table(runs))))
+    assert len(rows) == 19
+    assert float(rows[0]["val_nats"]) == of(runs, model="gpt2_style")[0]["val_nats"]
+    failed = next(row for row in rows if row["status"] == "failed")
+    assert (failed["failure_step"], failed["failure_reason"], failed["val_nats"]) == (
+        "512",
+        "the loss is not finite",
+        "",
+    )
+    assert rows[0]["ledger_control"] == ""
+    assert rows[-1]["ledger_control"] == "512000"
+    assert "nan" not in table(runs).lower()

@@ -1,0 +1,191 @@
+"""Whole experiments: resumable, idempotent, refused where they must be, and nothing computed is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.config import jobs
+from experiments.engine import plan, run_experiment, summary
+from experiments.errors import UserError
+from experiments.runs import folder_name
+from experiments.store import RunFolder
+from tests.experiments.tiny import experiment, losses
+
+ROOT = Path(__file__).parents[2]
+VERB = [sys.executable, "-c", "from experiments.cli import main; main()"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*VERB, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=200)
+
+
+def results(out: Path) -> dict[str, object]:
+    return json.loads((out / "results.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    assert run_experiment(experiment(folder), out=folder / "out") == 0
+    return folder
+
+
+def test_results_have_the_keys_machines_read(finished: Path) -> None:
+    found = results(finished / "out")
+    task = found["tasks"]["verse"]
+    assert set(task["floor"]) == {"unigram", "bigram", "trigram", "4-gram"}
+    for name, kind in (("classical", "transformer"), ("unitary", "unitary")):
+        model = task["models"][name]
+        assert model["kind"] == kind
+        assert len(model["val_nats"]["values"]) == 2
+        assert model["val_nats"]["low"] <= model["val_nats"]["mean"] <= model["val_nats"]["high"]
+        assert {"parameters", "flops_per_token", "tokens_per_second", "bits_per_char"} <= set(model)
+        assert {"norm_drift", "linearity", "reversal", "causality", "completeness"} <= set(model["audit"])
+    assert task["models"]["unitary"]["audit"]["passed"] is True
+    assert task["models"]["classical"]["audit"]["passed"] is None
+    assert task["models"]["classical"]["audit"]["linearity"] > 1e-3
+    page = (finished / "out" / "report.html").read_text(encoding="utf-8")
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    assert (finished / "out" / "results.csv").read_text(encoding="utf-8").count("\n") == 5
+
+
+def test_repeating_the_command_trains_nothing_again(finished: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (finished / "out").glob("runs/*/*")}
+    assert run_experiment(experiment(finished), out=finished / "out") == 0
+    assert before == {path: path.stat().st_mtime_ns for path in (finished / "out").glob("runs/*/*")}
+
+
+def test_more_seeds_go_on_in_the_same_folder(finished: Path, tmp_path: Path) -> None:
+    more = experiment(tmp_path, "seeds=3")
+    assert run_experiment(more, out=finished / "out") == 0
+    assert len(results(finished / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 3
+    assert run_experiment(experiment(tmp_path), out=finished / "out") == 0
+    assert len(results(finished / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
+
+
+def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run_experiment(experiment(tmp_path, "seeds=1"), out=out) == 0
+    longer = experiment(tmp_path, "seeds=1", "training.steps=25")
+    with pytest.raises(UserError, match="another configuration; choose another --out, or --fresh"):
+        run_experiment(longer, out=out)
+    assert run_experiment(longer, out=out, fresh=True) == 0
+    assert len(list((out / "runs").iterdir())) == 2
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    out = tmp_path / "thesis"
+    out.mkdir()
+    (out / "chapter1.tex").write_text("precious", encoding="utf-8")
+    for fresh in (False, True):
+        with pytest.raises(UserError, match="holds something else than an experiment"):
+            run_experiment(experiment(tmp_path), out=out, fresh=fresh)
+    assert (out / "chapter1.tex").read_text(encoding="utf-8") == "precious"
+    with pytest.raises(UserError, match="is a file; --out wants a folder"):
+        run_experiment(experiment(tmp_path), out=out / "chapter1.tex")
+
+
+def test_one_run_that_diverges_does_not_take_the_others_along(tmp_path: Path) -> None:
+    wild = experiment(tmp_path, "models.classical.optimizer.lr=1e30", "models.classical.optimizer.clip=null", "seeds=1")
+    assert run_experiment(wild, out=tmp_path / "out") == 1
+    task = results(tmp_path / "out")["tasks"]["verse"]
+    assert task["models"]["unitary"]["val_nats"]["mean"] is not None
+    assert task["models"]["classical"]["val_nats"]["mean"] is None
+    failure = next(iter((tmp_path / "out").glob("runs/*classical*/result.json")))
+    record = json.loads(failure.read_text(encoding="utf-8"))
+    assert record["status"] == "failed"
+    assert "is not a finite number at step" in record["failure"]["reason"]
+    assert "not a finite number" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_impossible_sizes_stop_before_any_training(tmp_path: Path) -> None:
+    wrong = experiment(tmp_path, "models.unitary.readout=projective", "models.unitary.rank=null")
+    with pytest.raises(UserError, match=r"models\.unitary on a vocabulary of \d+: a projective readout needs dim"):
+        run_experiment(wrong, out=tmp_path / "out")
+    assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_two_commands_on_one_folder_do_not_fight(tmp_path: Path) -> None:
+    import fcntl
+
+    (tmp_path / "out").mkdir()
+    with open(tmp_path / "out" / ".lock", "w", encoding="ascii") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(UserError, match="another qattn is running this experiment"):
+            run_experiment(experiment(tmp_path), out=tmp_path / "out")
+
+
+def test_plan_and_summary_say_what_would_run(tmp_path: Path) -> None:
+    tiny = experiment(tmp_path)
+    rows = plan(tiny)
+    assert [(row["model"], row["seed"]) for row in rows] == [(job.model_name, job.seed) for job in jobs(tiny)]
+    assert all(row["seconds"] > 0 for row in rows)
+    parts = summary(tiny)
+    assert sum(parts["unitary"].values()) == next(row["parameters"] for row in rows if row["model"] == "unitary")
+    assert set(parts["unitary"]) >= {"control", "mixers", "readout"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_path: Path, how: signal.Signals) -> None:
+    """Killed in the middle, the same command ends with the same numbers as an undisturbed run."""
+    tiny = experiment(tmp_path, "training.steps=400", "training.evaluate_every=400", "training.checkpoint_every=20")
+    settings = ["--set", "training.steps=400", "--set", "training.evaluate_every=400", "--set", "training.checkpoint_every=20"]
+    arguments = ["run", "tiny.yaml", *settings, "--seeds", "1"]
+    last = jobs(tiny)[1]
+    victim = subprocess.Popen(
+        [*VERB, *arguments, "--out", "killed"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    run = RunFolder(tmp_path / "killed" / "runs" / folder_name(last))
+    deadline = time.monotonic() + 120
+    while not run.checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    victim.send_signal(how)
+    _, errors = victim.communicate(timeout=60)
+    assert victim.returncode != 0
+    assert run.result() is None
+    assert "Traceback" not in errors
+    if how == signal.SIGINT:
+        assert "stopped" in errors
+        assert (tmp_path / "killed" / "report.html").exists()
+    for out in ("killed", "whole"):
+        assert command(*arguments, "--out", out, folder=tmp_path).returncode == 0
+    other = RunFolder(tmp_path / "whole" / "runs" / folder_name(last))
+    assert losses(run.events()) == losses(other.events())
+    assert run.result()["val_nats"] == other.result()["val_nats"]
+
+
+@pytest.mark.slow
+def test_workers_give_the_same_results_and_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    """Two processes side by side; one is killed as soon as it has a checkpoint. All runs end as in one process."""
+    overrides = ("training.steps=300", "training.evaluate_every=300", "training.checkpoint_every=20")
+    tiny = experiment(tmp_path, *overrides)
+    settings = [part for override in overrides for part in ("--set", override)]
+    boss = subprocess.Popen(
+        [*VERB, "run", "tiny.yaml", *settings, "--workers", "2", "--out", "side"],
+        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "side").glob("runs/*/checkpoint.safetensors")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    children = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()
+    workers = [line.split()[0] for line in children if f" {boss.pid} " in line and "spawn_main" in line]
+    assert workers
+    os.kill(int(workers[-1]), signal.SIGKILL)
+    output, _ = boss.communicate(timeout=200)
+    assert boss.returncode == 0, output
+    assert "Traceback" not in output
+    assert run_experiment(tiny, out=tmp_path / "serial") == 0
+    for job in jobs(tiny):
+        one, two = (RunFolder(tmp_path / out / "runs" / folder_name(job)).result() for out in ("side", "serial"))
+        assert one["val_nats"] == two["val_nats"]

@@ -1,0 +1,196 @@
+"""Training: one stream for all, bit-for-bit resume, evaluation that touches nothing, loud failure."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from experiments import checkpoint
+from experiments.config import Job, jobs
+from experiments.errors import UserError
+from experiments.evaluate import evaluate, mean_nats
+from experiments.models import build_for
+from experiments.optim import Muon, build_optimizers, orthogonalise, schedule
+from experiments.runs import load_task
+from experiments.store import RunFolder
+from experiments.train import Diverged, fit, stream
+from tests.experiments.tiny import experiment, losses
+
+
+def train(job: Job, folder: Path, steps: int | None = None) -> tuple[nn.Module, RunFolder]:
+    """Train as the engine does; ``steps`` stops early, as a kill would, after the last checkpoint."""
+    task = load_task(job)
+    model = build_for(job, task)
+    run = RunFolder(folder)
+
+    class Killed(Exception):
+        pass
+
+    def watch(event: dict[str, object]) -> None:
+        if steps is not None and event["step"] == steps:
+            raise Killed
+
+    try:
+        fit(model, task, job.training, job.model.optimizer, job.seed, run, watch)
+    except Killed:
+        pass
+    finally:
+        run.close()
+    return model, run
+
+
+@pytest.mark.parametrize("model", [0, 1])
+@pytest.mark.parametrize(
+    "overrides",
+    [(), ("training.optimizer.kind=muon",), ("models.classical.dropout=0.3",)],
+    ids=["adamw", "muon", "dropout"],
+)
+def test_resume_is_bit_for_bit(tmp_path: Path, model: int, overrides: tuple[str, ...]) -> None:
+    """10 + 10 steps equal 20: losses, parameters and the training stream, also with dropout and Muon."""
+    job = jobs(experiment(tmp_path, *overrides))[model]
+    whole, run = train(job, tmp_path / "whole")
+    train(job, tmp_path / "parts", steps=15)  # dies at 15, after the checkpoint of step 10
+    assert RunFolder(tmp_path / "parts").checkpoint.exists()
+    resumed, again = train(job, tmp_path / "parts")
+    assert losses(run.events()) == losses(again.events())
+    for a, b in zip(whole.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_half_written_last_line_and_a_stray_temporary_file_do_no_harm(tmp_path: Path) -> None:
+    job = jobs(experiment(tmp_path))[1]
+    _, run = train(job, tmp_path / "whole")
+    train(job, tmp_path / "killed", steps=15)
+    with open(tmp_path / "killed" / "metrics.jsonl", "a", encoding="utf-8") as log:
+        log.write('{"step": 17, "train_na')
+    (tmp_path / "killed" / ".checkpoint.xyz.safetensors").write_bytes(b"half")
+    _, again = train(job, tmp_path / "killed")
+    assert losses(run.events()) == losses(again.events())
+
+
+def test_how_often_evaluation_runs_changes_no_training_loss(tmp_path: Path) -> None:
+    logs = []
+    for every in (1, 20):
+        job = jobs(experiment(tmp_path, f"training.evaluate_every={every}", "models.classical.dropout=0.2"))[0]
+        _, run = train(job, tmp_path / str(every))
+        logs.append([event["train_nats"] for event in run.events() if "train_nats" in event])
+    assert logs[0] == logs[1]
+
+
+def test_every_model_of_a_seed_sees_the_same_windows_and_seeds_differ(tmp_path: Path) -> None:
+    todo = jobs(experiment(tmp_path))
+    task = load_task(todo[0])
+    first, second = (task.batch(4, stream(job.seed))[0] for job in todo[:2])
+    assert torch.equal(first, second)
+    assert not torch.equal(first, task.batch(4, stream(todo[2].seed))[0])
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_evaluation_is_independent_of_batch_size_and_dropout(tmp_path: Path, model: int) -> None:
+    """Batches of 1, 7 and 64 with a short last window: the token-weighted mean over the whole split."""
+    job = jobs(experiment(tmp_path, "training.dtype=float64", "models.classical.dropout=0.5"))[model]
+    task = load_task(job)
+    network = build_for(job, task).train()
+    windows = task.windows()
+    assert len(windows) == 2
+    values = [evaluate(network, windows, size) for size in (1, 7, 64)]
+    assert max(values) - min(values) < 1e-9
+    assert network.training
+    twin = build_for(jobs(experiment(tmp_path, "training.dtype=float64"))[model], task)
+    assert evaluate(twin, windows) == pytest.approx(values[0], abs=1e-9)
+    by_hand = sum(-network.eval()(x)[0, -1, y[0, -1]].item() for x, y in [
+        (torch.cat([a.flatten() for a, _ in windows])[None, max(0, n // 16 * 16) : n + 1],
+         torch.cat([b.flatten() for _, b in windows])[None, max(0, n // 16 * 16) : n + 1])
+        for n in range(len(task.validation) - 1)
+    ]) / (len(task.validation) - 1)  # fmt: skip
+    assert by_hand == pytest.approx(values[0], abs=1e-9)
+
+
+def test_ignored_targets_do_not_count() -> None:
+    log_probs = torch.log_softmax(torch.randn(1, 4, 5, generator=torch.Generator().manual_seed(0)), -1)
+    targets = torch.tensor([[1, -100, 2, -100]])
+    expected = -(log_probs[0, 0, 1] + log_probs[0, 2, 2]) / 2
+    torch.testing.assert_close(mean_nats(log_probs, targets), expected)
+
+
+def test_loss_is_cross_entropy() -> None:
+    logits = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
+    targets = torch.randint(5, (3, 4), generator=torch.Generator().manual_seed(1))
+    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    torch.testing.assert_close(mean_nats(torch.log_softmax(logits, -1), targets), expected)
+
+
+def test_nan_stops_the_run_and_keeps_the_last_checkpoint(tmp_path: Path) -> None:
+    job = jobs(experiment(tmp_path))[0]
+    task = load_task(job)
+    model = build_for(job, task)
+    run = RunFolder(tmp_path / "nan")
+
+    def poison(event: dict[str, object]) -> None:
+        if event["step"] == 10:
+            with torch.no_grad():
+                next(model.parameters()).fill_(math.nan)
+
+    with pytest.raises(Diverged, match=r"not a finite number at step 10"):
+        fit(model, task, job.training, job.model.optimizer, job.seed, run, poison)
+    run.close()
+    tensors, metadata = checkpoint.load(run.checkpoint)
+    assert metadata["counters"]["step"] == 5
+    assert all(torch.isfinite(t).all() for name, t in tensors.items() if name.startswith("model."))
+
+
+def test_tied_weights_are_stored_once_and_stay_tied(tmp_path: Path) -> None:
+    job = jobs(experiment(tmp_path))[0]
+    model = build_for(job, load_task(job))
+    names = list(checkpoint.weights(model))
+    assert len(names) == len(set(names)) == len(list(model.parameters()))
+    checkpoint.save(tmp_path / "m.safetensors", checkpoint.weights(model), {})
+    other = build_for(jobs(experiment(tmp_path))[2], load_task(job))
+    checkpoint.restore(other, checkpoint.load(tmp_path / "m.safetensors")[0], tmp_path)
+    tokens = load_task(job).windows()[0][0][:2]
+    assert torch.equal(other(tokens), model(tokens))
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x80\x04cposix\nsystem\n", b"{}", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_damaged_or_foreign_checkpoint_is_one_sentence(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes(raw)
+    with pytest.raises(UserError, match=r"checkpoint\.safetensors: not a checkpoint"):
+        checkpoint.load(path)
+
+
+def test_constrained_parameters_and_vectors_get_no_weight_decay(tmp_path: Path) -> None:
+    job = jobs(experiment(tmp_path))[1]
+    model = build_for(job, load_task(job))
+    groups = build_optimizers(model, job.model.optimizer)[0].param_groups
+    decayed = {group["name"] for group in groups if group["weight_decay"] > 0}
+    assert decayed == {"embedding", "control"}
+    assert sum(len(group["params"]) for group in groups) == sum(p.requires_grad for p in model.parameters())
+
+
+def test_muon_steps_along_the_orthogonal_factor() -> None:
+    """Singular values after Newton–Schulz lie in 0.6–1.3 (Jordan 2024), the singular vectors are the gradient's."""
+    matrix = torch.randn(12, 20, generator=torch.Generator().manual_seed(0))
+    for m in (matrix, matrix.mT):
+        u, _, vh = torch.linalg.svd(m, full_matrices=False)
+        inner = u.mT @ orthogonalise(m) @ vh.mT
+        assert (inner - torch.diag(inner.diagonal())).abs().max() < 1e-4
+        assert ((inner.diagonal() > 0.6) & (inner.diagonal() < 1.3)).all()
+    parameter = nn.Parameter(torch.zeros(12, 20))
+    parameter.grad = matrix
+    Muon([parameter], lr=0.1).step()
+    torch.testing.assert_close(parameter.detach(), -0.1 * orthogonalise(matrix), rtol=1e-4, atol=1e-5)
+
+
+def test_schedule_warms_up_and_ends_at_the_final_rate() -> None:
+    values = [schedule(step, 100, 10, 0.1, "cosine") for step in range(101)]
+    assert values[0] == pytest.approx(1 / 11)
+    assert values[10] == 1
+    assert values[100] == pytest.approx(0.1)
+    assert all(a >= b for a, b in zip(values[10:], values[11:], strict=False))
+    assert schedule(55, 100, 10, 0.1, "cosine") == pytest.approx(0.55)
+    assert schedule(99, 100, 10, 0.1, "constant") == 1
