@@ -78,4 +78,4 @@ def fail(sentence: str, code: int) -> None:
     sys.exit(code)
 
 
-from experiments.cli import audit, report, sample  # noqa: E402, F401  (each family registers its verbs when imported)
+from experiments.cli import audit, circuit, report, sample  # noqa: E402, F401  (each family registers its verbs when imported)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.cli import app
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from qattn.circuits.spec import Spec
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
+app.add_typer(circuit)
 
 SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML or JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
@@ -23,11 +25,10 @@ Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: -
 
 def load(path: Path, overrides: list[str] | None = None) -> tuple[CircuitFile, Spec]:
     """The file and the circuit it describes; bad input is one sentence."""
-    from experiments.config.circuit import CircuitFile, plain
-    from experiments.config.located import load_located
+    from experiments.config.circuit import load_circuit, plain
     from qattn.circuits.spec import from_dict
 
-    file = load_located(path, CircuitFile, overrides or ()).value
+    file = load_circuit(path, overrides or ())
     with blame(path):
         return file, from_dict(plain(file))
 

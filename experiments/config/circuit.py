@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from experiments.config.base import NonNegative, NonNegativeInt, Positive, PositiveInt, Strict
+from experiments.config.located import load_located
 
 
 class AnsatzKeys(Strict):
@@ -86,6 +89,11 @@ class CircuitFile(Strict):
     seed: NonNegativeInt | None = None
     """Draws the parameters that have no value."""
     train: TrainKeys | None = None
+
+
+def load_circuit(path: Path, overrides: Sequence[str] = ()) -> CircuitFile:
+    """The keys of a circuit file, each problem with its place; what they mean is checked when the circuit is built."""
+    return load_located(path, CircuitFile, overrides).value
 
 
 def plain(file: CircuitFile) -> dict[str, Any]:

@@ -21,6 +21,13 @@ class Group:
     scale: Tensor | None
     shift: Tensor | None
     batched: bool
+    run: tuple[int, int] | None  # the places when they are consecutive: a slice is cheaper than a gather
+
+    def pick(self, pool: Tensor) -> Tensor:
+        """This group's angles in a row."""
+        if self.run is not None:
+            return pool[..., self.run[0] : self.run[1]]
+        return pool.index_select(-1, self.index.flatten().to(pool.device))
 
 
 def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> tuple[bool, ...]:
@@ -86,12 +93,25 @@ def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
                 None if bool((scale == 1).all()) else scale,
                 None if bool((shift == 0).all()) else shift,
                 batched,
+                consecutive(index.flatten().tolist()),
             )
         )
     circuit._cache[key] = result
     circuit._cache[("place", flags)] = {m: (g, row) for g, group in enumerate(result) for row, m in enumerate(group.members)}
     circuit._cache["constants"] = torch.tensor(constants, dtype=torch.float64)
     return result
+
+
+def consecutive(places: list[int]) -> tuple[int, int] | None:
+    if places and places == list(range(places[0], places[0] + len(places))):
+        return places[0], places[0] + len(places)
+    return None
+
+
+def joined(parts: list[Tensor]) -> Tensor:
+    """The parts in a row, without a copy where only one has anything in it."""
+    full = [part for part in parts if part.shape[-1]] or parts[:1]
+    return full[0] if len(full) == 1 else torch.cat(full, -1)
 
 
 class Bases:
@@ -105,8 +125,8 @@ class Bases:
         parts = (constants, parameters, data.to(parameters.dtype))
         batch = next((v.shape[0] for v in parts if v.dim() == 2), None)
         # a pool of all values an angle can be; what differs from sample to sample is blank in the shared pool
-        shared = torch.cat([part if part.dim() == 1 else parameters.new_zeros(part.shape[-1]) for part in parts])
-        pool = torch.cat([p.expand(batch, p.shape[-1]) for p in parts], -1) if batch is not None and any(flags) else shared
+        shared = joined([part if part.dim() == 1 else parameters.new_zeros(part.shape[-1]) for part in parts])
+        pool = joined([p.expand(batch, p.shape[-1]) for p in parts]) if batch is not None and any(flags) else shared
         self.stacks = [self.evaluate(group, pool if group.batched else shared) for group in self.groups]
         self.device = parameters.device
         self.rows: dict[int, tuple[Tensor, ...]] = {}
@@ -115,7 +135,7 @@ class Bases:
     def evaluate(group: Group, pool: Tensor) -> Tensor:
         if group.index.numel() == 0:
             return group.row.matrix(pool.new_zeros(len(group.members), 0))
-        angles = pool.index_select(-1, group.index.flatten().to(pool.device)).unflatten(-1, group.index.shape)
+        angles = group.pick(pool).unflatten(-1, group.index.shape)
         if group.scale is not None:
             angles = angles * group.scale.to(angles)
         if group.shift is not None:

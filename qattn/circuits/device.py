@@ -162,8 +162,13 @@ def batched(circuit: Circuit, qnode: Any, parameters: Tensor, inputs: Tensor | N
     """Run sample by sample where there is a batch: one return type and shape whatever the device does with broadcasting."""
     batch = check_values(circuit, parameters, inputs)
 
+    differentiated = parameters.requires_grad or (inputs is not None and inputs.requires_grad)
+
     def one(p: Tensor, x: Tensor | None) -> Tensor:
-        out = qnode(p, x)
+        if not differentiated:  # PennyLane's torch interface rounds some devices' numbers to float32; plain arrays keep them
+            out = qnode(p.numpy(), None if x is None else x.numpy())
+        else:
+            out = qnode(p, x)
         return torch.stack([tensor(o) for o in out]) if isinstance(out, list | tuple) else tensor(out)
 
     if batch is None:

@@ -145,14 +145,24 @@ def step_tensors(circuit: Circuit, script: Plan, bases: Bases) -> list[Tensor]:
             continue
         if row_of(circuit.operations[members[0]]).kind == "diagonal":
             stack = torch.diag_embed(stack)
-        parts = list(stack.unflatten(0, (len(steps), width)).unbind(1))
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            joined = [(a[:, :, None, :, None] * b[:, None, :, None, :]).flatten(3, 4).flatten(1, 2) for a, b in pairs]
-            parts = joined + parts[len(parts) // 2 * 2 :]
-        built.update(zip(steps, parts[0].unbind(0), strict=True))
+        built.update(zip(steps, kron_windows(stack.unflatten(0, (len(steps), width))).unbind(0), strict=True))
     tensors = [built[i] if i in built else tensor_of(circuit, step, bases) for i, step in enumerate(script.steps)]
     return [t for t in tensors if t is not None]
+
+
+def kron_windows(factors: Tensor) -> Tensor:
+    """Kronecker products of ``(m, k, 2, 2)`` one-wire matrices: ``(m, 2**k, 2**k)``, all neighbouring pairs at once."""
+    while factors.shape[1] > 1:
+        pairs = factors.shape[1] // 2
+        a, b = factors[:, : 2 * pairs].unflatten(1, (pairs, 2)).unbind(2)
+        size = a.shape[-1] ** 2
+        joined = (a[..., :, None, :, None] * b[..., None, :, None, :]).reshape(a.shape[0], pairs, size, size)
+        if factors.shape[1] % 2:
+            last = factors[:, -1]
+            whole = kron_windows(joined)
+            return (whole[:, :, None, :, None] * last[:, None, :, None, :]).reshape(a.shape[0], 2 * whole.shape[-1], -1)
+        factors = joined
+    return factors[:, 0]
 
 
 def tensor_of(circuit: Circuit, step: Step, bases: Bases) -> Tensor | None:
@@ -253,9 +263,10 @@ class Sweep(torch.autograd.Function):
         out, left, right, *tensors = ctx.saved_tensors
         script, n = ctx.script, ctx.n
         wants = ctx.needs_input_grad[4:]
-        grads: list[Tensor | None] = [torch.zeros_like(t) if w else None for t, w in zip(tensors, wants, strict=True)]
-        grad_left = torch.empty_like(left) if ctx.needs_input_grad[2] else None
-        grad_right = torch.empty_like(right) if right is not None and ctx.needs_input_grad[3] else None
+        grads: list[Tensor | None] = [None] * len(tensors)
+        lefts: list[Tensor] = []
+        rights: list[Tensor] = []
+        wants_left, wants_right = ctx.needs_input_grad[2], right is not None and ctx.needs_input_grad[3]
         first = next((i for i, w in enumerate(wants) if w), len(tensors))
         for part, columns in enumerate(slices(n, left.shape[1], left.dtype)):
             psi, lam = out[:, columns].contiguous(), cotangent[:, columns].contiguous()
@@ -268,21 +279,31 @@ class Sweep(torch.autograd.Function):
                         psi = psi.index_select(0, step.inverse)
                     continue
                 number -= 1
-                if number < first and grad_left is None and grad_right is None:
+                if number < first and not wants_left and not wants_right:
                     break
                 before = ctx.kept[part][number] if ctx.kept else None
-                psi, lam = backward_step(step, psi, before, lam, n, tensors[number], grads[number], columns)
+                psi, lam, grad = backward_step(step, psi, before, lam, n, tensors[number], wants[number], columns)
+                if grad is not None:
+                    grads[number] = join(grads[number], grad, step)
             if right is None:
-                if grad_left is not None:
-                    grad_left[:, columns] = lam
-            elif grad_left is not None or grad_right is not None:
+                lefts.append(lam)
+            elif wants_left or wants_right:
                 a, c = left[:, columns], right[:, columns]
                 lam = lam.view(a.shape[0], c.shape[0], -1)
-                if grad_left is not None:
-                    grad_left[:, columns] = (lam * c.conj()).sum(1)
-                if grad_right is not None:
-                    grad_right[:, columns] = (lam * a.conj().unsqueeze(1)).sum(0)
+                if wants_left:
+                    lefts.append((lam * c.conj()).sum(1))
+                if wants_right:
+                    rights.append((lam * a.conj().unsqueeze(1)).sum(0))
+        grad_left = torch.cat(lefts, 1) if wants_left else None
+        grad_right = torch.cat(rights, 1) if wants_right else None
         return None, None, grad_left, grad_right, *grads
+
+
+def join(total: Tensor | None, part: Tensor, step: Step) -> Tensor:
+    """Gradients from slices of the batch: added for shared numbers, put side by side for numbers of single samples."""
+    if total is None:
+        return part
+    return torch.cat([total, part], -1) if step.kind == "single" else total.add_(part)
 
 
 class Born(torch.autograd.Function):
@@ -311,7 +332,7 @@ def outer(a: Tensor, c: Tensor) -> Tensor:
 
 
 def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
-    """``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as real numbers."""
+    """A ``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as real numbers."""
     batch = psi.shape[1]
     if not matrix.is_complex():
         parts = multiply_raw(matrix, torch.view_as_real(psi).view(2**n, -1), n, offset, width)
@@ -326,7 +347,7 @@ def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -
         return torch.mm(matrix, psi.view(size, inner)).view(psi.shape)
     if inner == 1:
         return torch.mm(psi.view(before, size), matrix.mT).view(psi.shape)
-    return torch.bmm(matrix.expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
+    return torch.bmm(matrix.resolve_conj().expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
 
 
 def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> Tensor:
@@ -356,27 +377,28 @@ def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns
 
 
 def backward_step(
-    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, grad: Tensor | None, columns: slice
-) -> tuple[Tensor, Tensor]:
-    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; add the numbers' cotangent to ``grad``."""
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool, columns: slice
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of its numbers."""
+    grad: Tensor | None = None
     if step.kind == "dense":
         assert step.window is not None
         offset, width = step.window.offset, step.window.width
-        inverse = tensor.mH.resolve_conj()
+        inverse = tensor.mH
         if before is None:
             before = multiply(inverse, psi, n, offset, width)
-        if grad is not None:
-            grad += outer_sum(lam, before, offset, width, not tensor.is_complex())
-        return before, multiply(inverse, lam, n, offset, width)
+        if wanted:
+            grad = outer_sum(lam, before, offset, width, not tensor.is_complex())
+        return before, multiply(inverse, lam, n, offset, width), grad
     if step.kind == "diagonal":
         inverse = tensor.conj().resolve_conj().unsqueeze(1)
         if before is None:
             before = psi * inverse
-        if grad is not None:
-            overlap = (lam * before.conj()).sum(1)
-            grad += overlap if grad.is_complex() else overlap.real
-        return before, lam * inverse
-    return single_backward(step, psi, before, lam, n, tensor[..., columns], None if grad is None else grad[..., columns])
+        if wanted:
+            grad = (lam * before.conj()).sum(1)
+            grad = grad if tensor.is_complex() else grad.real
+        return before, lam * inverse, grad
+    return single_backward(step, psi, before, lam, n, tensor[..., columns], wanted)
 
 
 def rows_of(step: Step, psi: Tensor, n: int) -> list[Tensor]:
@@ -409,11 +431,12 @@ def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
 
 
 def single_backward(
-    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, grad: Tensor | None
-) -> tuple[Tensor, Tensor]:
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
     inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
     if before is None:
         before = single(step, psi, n, inverse)
+    grad = torch.zeros_like(tensor) if wanted else None
     if grad is not None:
         left, right = rows_of(step, lam, n), rows_of(step, before, n)
         for i, row in enumerate(left):
@@ -423,4 +446,4 @@ def single_backward(
                 overlap = (row * other.conj()).reshape(-1, tensor.shape[-1]).sum(0)
                 target = grad[i] if tensor.dim() == 2 else grad[i, j]
                 target += overlap if grad.is_complex() else overlap.real
-    return before, single(step, lam, n, inverse)
+    return before, single(step, lam, n, inverse), grad

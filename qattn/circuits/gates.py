@@ -8,8 +8,9 @@ Matrix conventions are PennyLane's (Nielsen and Chuang, chapter 4); the first wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,7 +49,7 @@ def phase(angle: Tensor) -> Tensor:
     return torch.complex(torch.cos(angle), torch.sin(angle))
 
 
-def grid(rows: list[list[Tensor | complex]], like: Tensor) -> Tensor:
+def grid(rows: list[list[Any]], like: Tensor) -> Tensor:
     """Stack entries (tensors of the shape of ``like``, or numbers) into matrices ``(..., K, K)``; real when every entry is real."""
     entries = [entry for row in rows for entry in row]
     is_complex = any(entry.is_complex() if isinstance(entry, Tensor) else isinstance(entry, complex) for entry in entries)
@@ -59,7 +60,7 @@ def grid(rows: list[list[Tensor | complex]], like: Tensor) -> Tensor:
     return torch.stack(filled, -1).unflatten(-1, (len(rows), len(rows)))
 
 
-def constant(rows: list[list[complex]] | list[complex] | np.ndarray) -> MatrixOf:
+def constant(rows: Sequence[Any] | np.ndarray) -> MatrixOf:
     """A gate without angles: the same matrix (or diagonal) for every element of the batch."""
     table = torch.as_tensor(np.asarray(rows))
     table = table.to(torch.complex128 if table.is_complex() else torch.float64)
@@ -151,7 +152,7 @@ def single_excitation(t: Tensor) -> Tensor:
 def double_excitation(t: Tensor) -> Tensor:
     """Planar rotation of |0011> and |1100> by half the angle."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
-    rows: list[list[Tensor | complex]] = [[float(i == j) for j in range(16)] for i in range(16)]
+    rows: list[list[Any]] = [[float(i == j) for j in range(16)] for i in range(16)]
     rows[3][3], rows[3][12], rows[12][3], rows[12][12] = c, -s, s, c
     return grid(rows, c)
 
