@@ -8,6 +8,7 @@
 
 A gate is its name, its wires, its angles; an angle may be a parameter's name. Gates that carry a matrix, a word or any number of
 wires are mappings: ``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is ``[re, im]`` or ``"0.5-0.5j"``.
+An angle read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from qattn.circuits.encode import encoded
 from qattn.circuits.gates import ALIASES
 from qattn.circuits.measure import KINDS, Measurement
 
-TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", "inputs", "seed")
+TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", "names", "inputs", "seed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarra
     entries = data["gates"]
     if not isinstance(entries, list | tuple):
         raise ValueError(f"gates: expected a list such as [[Hadamard, 0], [CNOT, 0, 1]], got {entries!r}")
-    names: list[str] = []
+    names: list[str] = [str(name) for name in data.get("names") or ()]
     operations = [read_gate(entry, place, names) for place, entry in enumerate(entries)]
     circuit = Circuit(qubits, tuple(operations), names=tuple(names))
     given = data.get("parameters") or {}
@@ -125,6 +126,14 @@ def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
     where = f"gates[{place}]"
 
     def angle(value: Any) -> float | Slot:
+        if isinstance(value, Mapping):
+            known(value, ("input", "parameter", "scale", "shift"), where)
+            scale, shift = number(value.get("scale", 1.0), where), number(value.get("shift", 0.0), where)
+            if "input" in value:
+                return Slot(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
+            base = angle(str(value.get("parameter")))
+            assert isinstance(base, Slot)
+            return Slot(base.index, "parameters", scale, shift)
         if isinstance(value, str):
             if value not in names:
                 names.append(value)
@@ -261,11 +270,14 @@ def to_dict(spec: Spec) -> dict[str, Any]:
     """The plain-data form of a spec, gate by gate; ``from_dict`` reads it back to the same circuit and values."""
     circuit = spec.circuit
     names = circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))
-    if any(slot.source == "inputs" or slot.scale != 1 or slot.shift for op in circuit.operations for slot in op.angles if isinstance(slot, Slot)):
-        circuit, names = circuit.bound(spec.parameters, () if spec.inputs is None else spec.inputs), ()
 
-    def angle(a: float | Slot) -> float | str:
-        return names[a.index] if isinstance(a, Slot) else float(a)
+    def angle(a: float | Slot) -> float | str | dict[str, Any]:
+        if not isinstance(a, Slot):
+            return float(a)
+        affine = {key: value for key, value, plain in (("scale", a.scale, 1.0), ("shift", a.shift, 0.0)) if value != plain}
+        if a.source == "inputs":
+            return {"input": a.index, **affine}
+        return {"parameter": names[a.index], **affine} if affine else names[a.index]
 
     gates: list[Any] = []
     for op in circuit.operations:
@@ -283,7 +295,10 @@ def to_dict(spec: Spec) -> dict[str, Any]:
         gates.append(entry)
     out: dict[str, Any] = {"qubits": circuit.qubits, "gates": gates}
     if names:
+        out["names"] = list(names)  # their order is the order of the parameters
         out["parameters"] = dict(zip(names, map(float, spec.parameters), strict=True))
+    if spec.inputs is not None:
+        out["inputs"] = [float(v) for v in spec.inputs]
     if circuit.initial is not None:
         out["encode"] = {"kind": "amplitude", "values": pairs(circuit.initial)}
     elif circuit.amplitude_inputs:
