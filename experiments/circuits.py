@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def bound(spec: Spec) -> Circuit:
     return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
 
 
-# ── train ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── train
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
@@ -51,7 +53,9 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
         if keys.data is None:
             raise ValueError("train: a classification needs `data`: moons, circles or parity")
         if not spec.circuit.n_inputs:
-            raise ValueError("train: a classification needs an encoding that reads inputs, such as encode: {kind: angle}")
+            raise ValueError(
+                "train: a classification needs an encoding that reads inputs, such as encode: {kind: angle}"
+            )
         points, labels = labelled(keys.data, keys.samples, spec.circuit.n_inputs, keys.seed)
         task = Task("classification", data=points, labels=labels)
     else:
@@ -62,9 +66,15 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
     return Fit(spec.circuit, task, keys.optimizer, keys.lr, keys.seed, keys.spread, DTYPES[keys.dtype])
 
 
-def fit(problem: Fit, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool) -> dict[str, Any]:
+def fit(
+    problem: Fit, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool
+) -> dict[str, Any]:
     """Train to the end, a line every tenth of the way; with ``out`` everything is kept and a killed run goes on."""
-    result: dict[str, Any] = {"task": keys.task, "optimizer": keys.optimizer, "parameters": problem.circuit.n_parameters}
+    result: dict[str, Any] = {
+        "task": keys.task,
+        "optimizer": keys.optimizer,
+        "parameters": problem.circuit.n_parameters,
+    }
     if check:
         x = problem.data[0].double() if keys.task == "classification" else None
         result["parameter_shift_gap"] = shift_gap(problem.circuit, problem.parameters, inputs=x)
@@ -83,7 +93,7 @@ def fit(problem: Fit, spec: Spec, keys: TrainKeys, out: Path | None, resume: boo
                 print(f"step {problem.steps}/{keys.steps}  loss {value:.6g}", file=sys.stderr)
             if out is not None:
                 state = problem.state_dict()
-                write_with(out / "train_state.pt", lambda path, state=state: torch.save(state, path))
+                write_with(out / "train_state.pt", partial(torch.save, state))
     result.update(steps=problem.steps, loss=float(problem.loss().detach()), seconds=time.monotonic() - begun)
     if keys.task == "classification":
         result["accuracy"] = problem.accuracy()
@@ -114,7 +124,8 @@ def prepare(out: Path, problem: Fit, keys: TrainKeys, resume: bool) -> None:
     write_text(out / "metrics.jsonl", "")
 
 
-# ── analyse ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── analyse
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def analysis(
@@ -152,7 +163,10 @@ def analysis(
     if "slice" in wanted:
         word = "Z" + "I" * (circuit.qubits - 1)
         center = torch.as_tensor(spec.parameters)
-        out["slice"] = {"observable": word, **sensitivity.loss_slice(lambda p: mean_of_word(spec, p, word), center, seed=seed)}
+        out["slice"] = {
+            "observable": word,
+            **sensitivity.loss_slice(lambda p: mean_of_word(spec, p, word), center, seed=seed),
+        }
     if "noise" in wanted:
         from qattn.circuits.noise import sweep
 
@@ -166,7 +180,8 @@ def mean_of_word(spec: Spec, parameters: torch.Tensor, word: str) -> torch.Tenso
 
 
 def plateau(spec: Spec, file: CircuitFile, samples: int, seed: int) -> dict[str, Any]:
-    """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else at the circuit as it stands."""
+    """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else at the circuit as it
+    stands."""
     circuit, count = spec.circuit, min(samples, 500)
     if file.ansatz is None:
         word = "Z" * min(2, circuit.qubits) + "I" * (circuit.qubits - 2)
@@ -174,20 +189,30 @@ def plateau(spec: Spec, file: CircuitFile, samples: int, seed: int) -> dict[str,
         return {"observable": word, "variance": grads.var(0).tolist()}
     name, depth = file.ansatz.name, file.ansatz.layers
     found = sensitivity.gradient_variance(
-        lambda n, layers: build(name, n, layers), range(2, max(6, circuit.qubits) + 1, 2), (1, depth) if depth > 1 else (1,), count, seed
+        lambda n, layers: build(name, n, layers),
+        range(2, max(6, circuit.qubits) + 1, 2),
+        (1, depth) if depth > 1 else (1,),
+        count,
+        seed,
     )
     fitted = found.pop("fit")
     return {**found, "fit": None if fitted is None else asdict(fitted)}
 
 
-# ── compile ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── compile
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
     """An array in a .npy file as gates."""
-    makers = {"givens": synthesis.givens, "dense": synthesis.dense, "diagonal": synthesis.diagonal}
-    if how not in (*makers, "permutation"):
-        raise UserError(f"--how: expected {', '.join((*makers, 'permutation'))}, got {how!r}")
+    makers = {
+        "givens": synthesis.givens,
+        "dense": synthesis.dense,
+        "diagonal": synthesis.diagonal,
+        "permutation": lambda image: synthesis.permutation([int(k) for k in image.ravel()]),
+    }
+    if how not in makers:
+        raise UserError(f"--how: expected {', '.join(makers)}, got {how!r}")
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
     try:
@@ -195,10 +220,7 @@ def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
     except (ValueError, EOFError) as error:
         raise UserError(f"{path}: not an array in NumPy's .npy format: {error}") from error
     with blame(path):
-        if how == "permutation":
-            made = synthesis.permutation([int(k) for k in array.ravel()])
-        else:
-            made = makers[how](array)
+        made = makers[how](array)
         summary = synthesis.summary(made)
         if out is not None:
             write_text(out, openqasm(made, 3))
@@ -206,7 +228,13 @@ def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
 
 
 def compile_run(
-    folder: Path, prompt: str, run_seed: int | None, shots: int | None, seed: int, strengths: list[float], out: Path | None
+    folder: Path,
+    prompt: str,
+    run_seed: int | None,
+    shots: int | None,
+    seed: int,
+    strengths: list[float],
+    out: Path | None,
 ) -> dict[str, Any]:
     """A trained unitary model and a prompt as one circuit, compared with the model's own next-token distribution."""
     from experiments.generate import prompt_ids
@@ -243,5 +271,3 @@ def compile_run(
             write_text(out, openqasm(made.circuit, 3))
             result["file"] = str(out)
     return result
-
-

@@ -88,7 +88,9 @@ def listing(as_json: AsJson = False) -> None:
     from qattn.circuits.gates import GATES, VARIADIC
 
     if as_json:
-        ansaetze = {name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()}
+        ansaetze = {
+            name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()
+        }
         say({"ansaetze": ansaetze, "gates": [*GATES, *VARIADIC], "channels": list(CHANNELS)}, True)
         return
     for name, a in ANSATZE.items():
@@ -127,7 +129,10 @@ def train(
 def analyse(
     spec: SpecPath,
     measures: Annotated[
-        str, typer.Option(help="Any of expressibility, entangling, frame, gradients, fisher, entropy, cone, slice, noise, or all.")
+        str,
+        typer.Option(
+            help="Any of expressibility, entangling, frame, gradients, fisher, entropy, cone, slice, noise, or all."
+        ),
     ] = "expressibility,entangling,frame",
     samples: Annotated[int, typer.Option(min=2, help="Pairs of states, or states.")] = 5000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
@@ -138,7 +143,8 @@ def analyse(
 ) -> None:
     """Measure what a circuit can reach and how it answers to its parameters.
 
-    Example: `qattn circuit analyse experiments/configs/circuits/strongly_entangling.yaml --measures expressibility,entangling`
+    Example: `qattn circuit analyse experiments/configs/circuits/strongly_entangling.yaml --measures
+    expressibility,entangling`
     """
     file, read = load(spec, overrides)
     from experiments.circuits import MEASURES, analysis, numbers
@@ -213,7 +219,9 @@ def compiled(
     source: Annotated[Path, typer.Argument(help="A matrix, phases or permutation (.npy), or a run's folder.")],
     prompt: Annotated[str, typer.Option(help="The text a trained model is compiled for.")] = "\n",
     how: Annotated[str, typer.Option(help="Of a file: givens, dense, diagonal or permutation.")] = "givens",
-    run_seed: Annotated[int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")] = None,
+    run_seed: Annotated[
+        int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")
+    ] = None,
     shots: Annotated[int | None, typer.Option(min=1, help="Also estimate the next token from shots.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the shots.")] = 0,
     strengths: Annotated[str | None, typer.Option(help="Depolarising strengths to try, such as 0,0.001,0.01.")] = None,

@@ -1,4 +1,5 @@
-"""The file form of a circuit: which keys there are. What they mean and whether they fit together, `qattn.circuits.spec` checks."""
+"""The file form of a circuit: which keys there are. What they mean and whether they fit together,
+`qattn.circuits.spec` checks."""
 
 from __future__ import annotations
 
@@ -84,6 +85,8 @@ class CircuitFile(Strict):
     """probabilities, state, {expectations: [ZZI]}, {samples: 1000, seed: 7}, {povm: [...]}."""
     parameters: dict[str, float] | None = None
     """Values of the names used as angles in `gates`."""
+    names: list[str] | None = None
+    """The order of the parameters, where a program wrote the file; default: the order they first appear in."""
     inputs: list[float] | None = None
     """Values of the circuit's data slots."""
     seed: NonNegativeInt | None = None

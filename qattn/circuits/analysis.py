@@ -1,4 +1,5 @@
-"""What an ansatz can reach: expressibility, entangling capability, frame potential, entropy across a cut. All from sampled states."""
+"""What an ansatz can reach: expressibility, entangling capability, frame potential, entropy across a cut. All from
+sampled states."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def haar_bins(dimension: int, bins: int = BINS) -> np.ndarray:
 def divergence(fidelities: np.ndarray, dimension: int, bins: int = BINS) -> Estimate:
     """KL divergence of a fidelity histogram from Haar's, in nats, with the delta-method 95 % interval.
 
-    The plug-in estimate is biased upward by about (occupied bins - 1) / (2 samples); ``haar_floor`` is what Haar states give.
+    The plug-in estimate is biased upward by about (occupied bins - 1) / (2 samples); ``haar_floor`` is what Haar
+    states give.
     """
     counts = np.histogram(np.clip(fidelities, 0, 1), bins=bins, range=(0, 1))[0]
     p = counts / counts.sum()
@@ -67,7 +69,8 @@ def divergence(fidelities: np.ndarray, dimension: int, bins: int = BINS) -> Esti
 
 
 def expressibility(circuit: Circuit, pairs: int = PAIRS, bins: int = BINS, seed: int = 0) -> Estimate:
-    """KL divergence to Haar of the fidelities of ``pairs`` pairs of states (Sim et al. 2019, Eq. 9); small is expressive."""
+    """KL divergence to Haar of the fidelities of ``pairs`` pairs of states (Sim et al. 2019, Eq. 9); small is
+    expressive."""
     states = sampled_states(circuit, 2 * pairs, seed).to(torch.complex128)
     fidelities = (states[:pairs].conj() * states[pairs:]).sum(-1).abs().square()
     return divergence(fidelities.numpy(), 2**circuit.qubits, bins)
@@ -91,7 +94,8 @@ def purities(states: Tensor) -> Tensor:
 
 
 def meyer_wallach(states: Tensor) -> Tensor:
-    """Q = 2 (1 - mean over wires of Tr rho_k**2), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq. 4)."""
+    """Q = 2 (1 - mean over wires of Tr rho_k**2), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
+    4)."""
     return 2 * (1 - purities(states).mean(-1))
 
 
@@ -108,7 +112,8 @@ def entangling_capability(circuit: Circuit, samples: int = PAIRS, seed: int = 0)
 def entropy(states: Tensor, wires: list[int]) -> Tensor:
     """Entanglement entropy across the cut around ``wires``, in nats, ``(batch,)``.
 
-    The gradient at product states, where lambda log lambda has an infinite slope, is 0 (its limit along smooth families), never NaN.
+    The gradient at product states, where lambda log lambda has an infinite slope, is 0 (its limit along smooth
+    families), never NaN.
     """
     n = (states.shape[-1] - 1).bit_length()
     outside = [w for w in range(n) if not 0 <= w < n]

@@ -1,6 +1,8 @@
-"""The ansätze of the field by name. An ansatz is what stands before, in and after each repeated layer, with numbered parameters.
+"""The ansätze of the field by name. An ansatz is what stands before, in and after each repeated layer, with numbered
+parameters.
 
-Names and parameter order are PennyLane's where PennyLane has the template. ``shape`` is static: no circuit is built to know it.
+Names and parameter order are PennyLane's where PennyLane has the template. ``shape`` is static: no circuit is built
+to know it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ Shape = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Ansatz:
-    """``layer(qubits, index, take)`` yields one layer's operations; ``before`` and ``after`` are outside the repetition."""
+    """``layer(qubits, index, take)`` yields one layer's operations; ``before`` and ``after`` are outside the
+    repetition."""
 
     name: str
     layer: Callable[[int, int, Take], Iterator[Operation]]
@@ -140,7 +143,8 @@ def unary_start(n: int, take: Take) -> Iterator[Operation]:
 
 
 def permutation(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """A fixed shuffle of basis states: X, CNOT and Toffoli on wires drawn from a generator seeded by the layer's number."""
+    """A fixed shuffle of basis states: X, CNOT and Toffoli on wires drawn from a generator seeded by the layer's
+    number."""
     rng = np.random.default_rng(index)
     for name, size in (("PauliX", 1), ("CNOT", 2), ("Toffoli", 3)):
         if size <= n:
@@ -154,7 +158,12 @@ def pairs(n: int) -> int:
 ANSATZE: dict[str, Ansatz] = {
     a.name: a
     for a in (
-        Ansatz("StronglyEntanglingLayers", strongly_entangling, lambda n, k: {"weights": (k, n, 3)}, "Schuld et al., arXiv:1804.00633"),
+        Ansatz(
+            "StronglyEntanglingLayers",
+            strongly_entangling,
+            lambda n, k: {"weights": (k, n, 3)},
+            "Schuld et al., arXiv:1804.00633",
+        ),
         Ansatz("BasicEntanglerLayers", basic_entangler, lambda n, k: {"weights": (k, n)}, "PennyLane"),
         Ansatz(
             "SimplifiedTwoDesign",
@@ -170,7 +179,13 @@ ANSATZE: dict[str, Ansatz] = {
             "Lloyd et al., arXiv:2001.03622 (features are inputs, encoded once more at the end)",
             after=qaoa_features,
         ),
-        Ansatz("QAOA", qaoa, lambda n, k: {"weights": (k, 2)}, "Farhi et al., arXiv:1411.4028, MaxCut on a ring", before=hadamards),
+        Ansatz(
+            "QAOA",
+            qaoa,
+            lambda n, k: {"weights": (k, 2)},
+            "Farhi et al., arXiv:1411.4028, MaxCut on a ring",
+            before=hadamards,
+        ),
         Ansatz(
             "HardwareEfficient",
             hardware_efficient,
@@ -179,11 +194,30 @@ ANSATZE: dict[str, Ansatz] = {
             after=rotations,
         ),
         Ansatz("Brickwork", brickwork, lambda n, k: {"weights": (k, n, 3)}, "alternating even and odd CNOT pairs"),
-        Ansatz("GivensPyramid", givens_pyramid, lambda n, k: {"weights": (k, pairs(n))}, "Kerenidis et al., arXiv:2106.07198", before=unary_start),
-        Ansatz("Butterfly", butterfly, lambda n, k: {"weights": (k, len(butterfly_pairs(n)))}, "Cherrat et al., arXiv:2209.08167", before=unary_start),
+        Ansatz(
+            "GivensPyramid",
+            givens_pyramid,
+            lambda n, k: {"weights": (k, pairs(n))},
+            "Kerenidis et al., arXiv:2106.07198",
+            before=unary_start,
+        ),
+        Ansatz(
+            "Butterfly",
+            butterfly,
+            lambda n, k: {"weights": (k, len(butterfly_pairs(n)))},
+            "Cherrat et al., arXiv:2209.08167",
+            before=unary_start,
+        ),
         Ansatz("Permutation", permutation, lambda n, k: {}, "X, CNOT and Toffoli drawn from a seeded generator"),
         *(
-            Ansatz(f"Sim{number}", layer, sim_shape(number), "Sim et al., arXiv:1905.10876, Fig. 2", sim_before(number), least=2)
+            Ansatz(
+                f"Sim{number}",
+                layer,
+                sim_shape(number),
+                "Sim et al., arXiv:1905.10876, Fig. 2",
+                sim_before(number),
+                least=2,
+            )
             for number, layer in SIM_LAYERS.items()
         ),
     )
@@ -199,7 +233,8 @@ def find(name: str) -> Ansatz:
 def build(name: str, qubits: int, layers: int, reupload: str | None = None, start: int = 0) -> Circuit:
     """The circuit of a named ansatz, its parameters numbered from ``start`` in the order of ``shape``, flattened.
 
-    ``reupload`` is a rotation axis (X, Y or Z): inputs are then angle-encoded anew before every layer (Pérez-Salinas et al., 2020).
+    ``reupload`` is a rotation axis (X, Y or Z): inputs are then angle-encoded anew before every layer (Pérez-Salinas
+    et al., 2020).
     Raises ``ValueError`` for an unknown name, for layers below 1 and for too few qubits.
     """
     ansatz = find(name)

@@ -1,4 +1,5 @@
-"""From numbers to gate matrices: every gate of one kind is evaluated in one vectorised call, shared and per-sample angles apart."""
+"""From numbers to gate matrices: every gate of one kind is evaluated in one vectorised call, shared and per-sample
+angles apart."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from qattn.circuits.gates import Gate
 
 @dataclass(frozen=True)
 class Group:
-    """Gates that share a table row: which operations, and where in the pool of values (constants, parameters, inputs) their angles lie."""
+    """Gates that share a table row: which operations, and where in the pool of values (constants, parameters,
+    inputs) their angles lie."""
 
     row: Gate
     members: tuple[int, ...]
@@ -35,12 +37,15 @@ def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -
     sources = {"parameters": parameters.dim() == 2, "inputs": inputs is not None and inputs.dim() == 2}
     key = ("flags", *sources.values())
     if key not in circuit._cache:
-        circuit._cache[key] = tuple(any(isinstance(a, Slot) and sources[a.source] for a in op.angles) for op in circuit.operations)
+        circuit._cache[key] = tuple(
+            any(isinstance(a, Slot) and sources[a.source] for a in op.angles) for op in circuit.operations
+        )
     return circuit._cache[key]
 
 
 def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> int | None:
-    """The batch size, or None without a batch axis. Raises ``ValueError`` for wrong shapes, types or unequal batch sizes."""
+    """The batch size, or None without a batch axis. Raises ``ValueError`` for wrong shapes, types or unequal batch
+    sizes."""
     sizes: set[int] = set()
     for name, value, width in (("parameters", parameters, circuit.n_parameters), ("inputs", inputs, circuit.n_inputs)):
         if value is None:
@@ -51,7 +56,9 @@ def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) ->
             raise ValueError(f"{name} must be real floating-point numbers, got {value.dtype}")
         expect_shape(name, tuple(value.shape[-1:]), (width,))
         if value.dim() > 2:
-            raise ValueError(f"{name} take at most one batch axis: {(width,)} or (batch, {width}), got {tuple(value.shape)}")
+            raise ValueError(
+                f"{name} take at most one batch axis: {(width,)} or (batch, {width}), got {tuple(value.shape)}"
+            )
         if value.dim() == 2:
             sizes.add(value.shape[0])
     if len(sizes) > 1:
@@ -97,7 +104,9 @@ def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
             )
         )
     circuit._cache[key] = result
-    circuit._cache[("place", flags)] = {m: (g, row) for g, group in enumerate(result) for row, m in enumerate(group.members)}
+    circuit._cache[("place", flags)] = {
+        m: (g, row) for g, group in enumerate(result) for row, m in enumerate(group.members)
+    }
     circuit._cache["constants"] = torch.tensor(constants, dtype=torch.float64)
     return result
 
@@ -115,7 +124,8 @@ def joined(parts: list[Tensor]) -> Tensor:
 
 
 class Bases:
-    """The base matrices (or diagonals) of all gates, kept in stacks, one stack a group: ``(m, K, K)`` or per sample ``(m, batch, K, K)``."""
+    """The base matrices (or diagonals) of all gates, kept in stacks, one stack a group: ``(m, K, K)`` or per sample
+    ``(m, batch, K, K)``."""
 
     def __init__(self, circuit: Circuit, parameters: Tensor, inputs: Tensor | None, flags: tuple[bool, ...]) -> None:
         self.groups = groups(circuit, flags)

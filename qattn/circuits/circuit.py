@@ -1,18 +1,20 @@
 """What a circuit is: wires, a list of operations, and numbered slots where trainable parameters and data enter.
 
-Wire 0 is the most significant bit of a basis state's index everywhere: |q0 q1 ... q(n-1)> has index sum_k q_k 2**(n-1-k).
+Wire 0 is the most significant bit of a basis state's index everywhere: |q0 q1 ... q(n-1)> has index sum_k q_k
+2**(n-1-k).
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from qattn.circuits.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, complex_of, constant, phase
 
@@ -35,7 +37,8 @@ Angle = float | Slot
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One gate (or noise channel) on given wires. ``data`` is the matrix of a QubitUnitary or the diagonal of a DiagonalQubitUnitary."""
+    """One gate (or noise channel) on given wires. ``data`` is the matrix of a QubitUnitary or the diagonal of a
+    DiagonalQubitUnitary."""
 
     name: str
     wires: tuple[int, ...]
@@ -48,8 +51,9 @@ class Operation:
 class Circuit:
     """A checked, immutable circuit of ``qubits`` wires, started in |0...0>, in ``initial``, or in given states.
 
-    Raises ``ValueError`` for wires out of range, unknown gates, wrong numbers of wires or angles, matrices that are not unitary and
-    states that are not normalised. ``names`` are the parameters' names in order (default: their numbers).
+    Raises ``ValueError`` for wires out of range, unknown gates, wrong numbers of wires or angles, matrices that are
+    not unitary and states that are not normalised. ``names`` are the parameters' names in order (default: their
+    numbers).
     """
 
     qubits: int
@@ -95,7 +99,8 @@ class Circuit:
         return {"parameters": (self.n_parameters,), "inputs": (self.n_inputs,), "state": (2**self.qubits,)}
 
     def resources(self) -> dict:
-        """Counts: qubits, parameters, gates, depth, two_qubit (gates on two wires or more), channels, and gates by name."""
+        """Counts: qubits, parameters, gates, depth, two_qubit (gates on two wires or more), channels, and gates by
+        name."""
         gates = [op for op in self.operations if op.name not in CHANNELS]
         return {
             "qubits": self.qubits,
@@ -111,7 +116,7 @@ class Circuit:
         """The same circuit with operations appended."""
         return replace(self, operations=(*self.operations, *operations), _cache={})
 
-    def bound(self, parameters: Sequence[float], inputs: Sequence[float] = ()) -> Circuit:
+    def bound(self, parameters: ArrayLike, inputs: ArrayLike = ()) -> Circuit:
         """The circuit with every slot replaced by a number (for export, drawing and devices)."""
         values = {"parameters": np.asarray(parameters, float).ravel(), "inputs": np.asarray(inputs, float).ravel()}
         expect_shape("parameters", values["parameters"].shape, (self.n_parameters,))
@@ -145,7 +150,9 @@ def wires_of(name: str) -> int:
     if name in GATES:
         return GATES[name].wires
     if name in VARIADIC:
-        raise ValueError(f"{name} takes any number of wires: write it as a mapping with `gate: {name}` and `wires: [...]`")
+        raise ValueError(
+            f"{name} takes any number of wires: write it as a mapping with `gate: {name}` and `wires: [...]`"
+        )
     raise ValueError(f"unknown gate {name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}")
 
 
@@ -158,7 +165,9 @@ def check(op: Operation, qubits: int, place: int) -> None:
     """Raise ``ValueError`` unless the operation fits a circuit of so many qubits."""
     where = f"gate {place} ({op.name} on wires {list(op.wires)})"
     if op.name not in GATES and op.name not in VARIADIC and op.name not in CHANNELS:
-        raise ValueError(f"gate {place}: unknown gate {op.name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}")
+        raise ValueError(
+            f"gate {place}: unknown gate {op.name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}"
+        )
     outside = [w for w in op.wires if not 0 <= w < qubits]
     if outside:
         raise ValueError(f"{where}: wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
@@ -191,7 +200,9 @@ def check(op: Operation, qubits: int, place: int) -> None:
 def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
     size = 2**wires
     if matrix is None or matrix.shape != (size, size):
-        raise ValueError(f"{where}: expected a matrix of shape {(size, size)}, got {None if matrix is None else matrix.shape}")
+        raise ValueError(
+            f"{where}: expected a matrix of shape {(size, size)}, got {None if matrix is None else matrix.shape}"
+        )
     if not np.all(np.isfinite(matrix)):
         raise ValueError(f"{where}: the matrix has entries that are not finite numbers")
     defect = float(np.linalg.norm(matrix.conj().T @ matrix - np.eye(size)))
@@ -201,7 +212,9 @@ def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
 
 def check_phases(diagonal: np.ndarray | None, wires: int, where: str) -> None:
     if diagonal is None or diagonal.shape != (2**wires,):
-        raise ValueError(f"{where}: expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}")
+        raise ValueError(
+            f"{where}: expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}"
+        )
     defect = float(np.max(np.abs(np.abs(diagonal) - 1)))
     if not defect <= UNITARITY:
         raise ValueError(f"{where}: the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
@@ -256,14 +269,21 @@ def pauli_rot(word: str) -> Gate:
     def matrix(t: torch.Tensor) -> torch.Tensor:
         pauli = torch.as_tensor(whole, dtype=complex_of(t), device=t.device)
         half = t[..., 0, None, None] / 2
-        return torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
+        return (
+            torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
+        )
 
     return Gate("PauliRot", len(word), 1, "dense", matrix, terms=2)
 
 
 def pauli_matrix(word: str) -> np.ndarray:
     """The tensor product of Pauli matrices named by ``word``, first letter on the most significant wire."""
-    single = {"I": np.eye(2), "X": np.array([[0, 1], [1, 0]]), "Y": np.array([[0, -1j], [1j, 0]]), "Z": np.diag([1.0, -1])}
+    single = {
+        "I": np.eye(2),
+        "X": np.array([[0, 1], [1, 0]]),
+        "Y": np.array([[0, -1j], [1j, 0]]),
+        "Z": np.diag([1.0, -1]),
+    }
     whole = np.eye(1)
     for letter in word:
         whole = np.kron(whole, single[letter])

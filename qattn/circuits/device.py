@@ -1,8 +1,8 @@
 """The reference and the way to hardware: the same circuit as PennyLane operations, on any PennyLane device.
 
-PennyLane is imported inside the functions, so that importing ``qattn`` stays light. Batches run as PennyLane broadcasting or, where a
-device or differentiation method does not support it, sample by sample; ``qml.qnn.TorchLayer`` is not used (it drops the imaginary part
-of states and garbles tuples under broadcasting).
+PennyLane is imported inside the functions, so that importing ``qattn`` stays light. Batches run as PennyLane
+broadcasting or, where a device or differentiation method does not support it, sample by sample;
+``qml.qnn.TorchLayer`` is not used (it drops the imaginary part of states and garbles tuples under broadcasting).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from torch import Tensor
 from qattn.circuits.bind import check_values
 from qattn.circuits.circuit import CHANNELS, Circuit, Operation, Slot, check_memory
 
+
 def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast: bool = True) -> list[Any]:
-    """PennyLane operations for given values (anything PennyLane differentiates; a leading batch axis means broadcasting)."""
+    """PennyLane operations for given values (anything PennyLane differentiates; a leading batch axis means
+    broadcasting)."""
     import pennylane as qml
 
     def value(angle: float | Slot) -> Any:
@@ -36,9 +38,7 @@ def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast:
         queue.append(qml.StatePrep(inputs, wires=range(n)))
     elif circuit.initial is not None:
         queue.append(qml.StatePrep(circuit.initial, wires=range(n)))
-    for op in circuit.operations:
-        queue.append(convert(op, [value(a) for a in op.angles]))
-    return queue
+    return queue + [convert(op, [value(a) for a in op.angles]) for op in circuit.operations]
 
 
 def convert(op: Operation, angles: Sequence[Any]) -> Any:
@@ -81,7 +81,8 @@ def node(
     seed: int | None = None,
     diff_method: str = "best",
 ) -> Any:
-    """A QNode ``f(parameters, inputs)`` that runs the circuit and returns ``measure()`` (a function making PennyLane measurements)."""
+    """A QNode ``f(parameters, inputs)`` that runs the circuit and returns ``measure()`` (a function making PennyLane
+    measurements)."""
     import pennylane as qml
 
     if circuit.noisy and device != "default.mixed":
@@ -96,7 +97,9 @@ def node(
     return qml.set_shots(qnode, shots) if shots else qnode
 
 
-def probabilities(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit") -> Tensor:
+def probabilities(
+    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
+) -> Tensor:
     """Exact Born probabilities on a PennyLane device: ``(2**n,)`` or ``(batch, 2**n)``, also for a batch of one."""
     import pennylane as qml
 
@@ -106,7 +109,9 @@ def probabilities(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = 
     return batched(circuit, node(circuit, measure, device), parameters, inputs, 2**circuit.qubits)
 
 
-def state_vector(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit") -> Tensor:
+def state_vector(
+    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
+) -> Tensor:
     """The final state on a PennyLane device: ``(2**n,)`` or ``(batch, 2**n)``."""
     import pennylane as qml
 
@@ -149,7 +154,11 @@ def samples(
     def measure() -> Any:
         return qml.sample(wires=wires)
 
-    bits = np.asarray(node(circuit, measure, device, shots, seed)(parameters, inputs)).reshape(shots, len(wires)).astype(np.int64)
+    bits = (
+        np.asarray(node(circuit, measure, device, shots, seed)(parameters, inputs))
+        .reshape(shots, len(wires))
+        .astype(np.int64)
+    )
     return bits @ (1 << np.arange(len(wires))[::-1])
 
 
@@ -159,16 +168,16 @@ def tensor(value: Any) -> Tensor:
 
 
 def batched(circuit: Circuit, qnode: Any, parameters: Tensor, inputs: Tensor | None, width: int) -> Tensor:
-    """Run sample by sample where there is a batch: one return type and shape whatever the device does with broadcasting."""
+    """Run sample by sample where there is a batch: one return type and shape whatever the device does with
+    broadcasting."""
     batch = check_values(circuit, parameters, inputs)
 
     differentiated = parameters.requires_grad or (inputs is not None and inputs.requires_grad)
 
-    def one(p: Tensor, x: Tensor | None) -> Tensor:
-        if not differentiated:  # PennyLane's torch interface rounds some devices' numbers to float32; plain arrays keep them
-            out = qnode(p.numpy(), None if x is None else x.numpy())
-        else:
-            out = qnode(p, x)
+    def one(p: Any, x: Any) -> Tensor:
+        if not differentiated:  # PennyLane's torch interface rounds some devices' numbers to float32
+            p, x = p.numpy(), None if x is None else x.numpy()
+        out = qnode(p, x)
         return torch.stack([tensor(o) for o in out]) if isinstance(out, list | tuple) else tensor(out)
 
     if batch is None:
@@ -177,7 +186,10 @@ def batched(circuit: Circuit, qnode: Any, parameters: Tensor, inputs: Tensor | N
         return parameters.new_zeros(0, width)
     return torch.stack(
         [
-            one(parameters[i] if parameters.dim() == 2 else parameters, inputs if inputs is None or inputs.dim() == 1 else inputs[i])
+            one(
+                parameters[i] if parameters.dim() == 2 else parameters,
+                inputs if inputs is None or inputs.dim() == 1 else inputs[i],
+            )
             for i in range(batch)
         ]
     )

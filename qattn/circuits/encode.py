@@ -1,4 +1,5 @@
-"""Data into circuits: basis, angle and amplitude encoding. Re-uploading is angle encoding before every layer (see ``ansatz.build``)."""
+"""Data into circuits: basis, angle and amplitude encoding. Re-uploading is angle encoding before every layer (see
+``ansatz.build``)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def basis_encoding(bits: Sequence[int], qubits: int) -> list[Operation]:
 
 
 def amplitudes(values: Sequence[complex], qubits: int, normalize: bool = False) -> np.ndarray:
-    """A state vector from given amplitudes. Raises ``ValueError`` unless there are 2**qubits of them with norm 1 (or ``normalize``)."""
+    """A state vector from given amplitudes. Raises ``ValueError`` unless there are 2**qubits of them with norm 1 (or
+    ``normalize``)."""
     state = np.asarray(values, complex)
     expect_shape("amplitudes", state.shape, (2**qubits,))
     if normalize:
@@ -39,8 +41,11 @@ def amplitudes(values: Sequence[complex], qubits: int, normalize: bool = False) 
     return state
 
 
-def encoded(circuit: Circuit, kind: str, values: Sequence | None = None, axis: str = "X", normalize: bool = False) -> Circuit:
-    """``circuit`` with an encoding in front. Without ``values``, angle and amplitude encodings read the inputs at run time."""
+def encoded(
+    circuit: Circuit, kind: str, values: Sequence | None = None, axis: str = "X", normalize: bool = False
+) -> Circuit:
+    """``circuit`` with an encoding in front. Without ``values``, angle and amplitude encodings read the inputs at
+    run time."""
     if kind not in KINDS:
         raise ValueError(f"unknown encoding {kind!r}; known are {', '.join(KINDS)}")
     n = circuit.qubits

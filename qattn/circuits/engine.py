@@ -1,8 +1,10 @@
 """The fast engine: a batch of state vectors swept by the steps of a plan, with an adjoint (uncompute) backward pass.
 
-States are stored as ``(2**n, batch)`` with the batch last, so that a dense step is one matrix product and a gather moves whole rows.
-The backward pass keeps only the final states: going backwards it undoes each unitary on the state and on its cotangent, and reads the
-gradient of the step's matrix off both (Jones and Gacon, arXiv:2009.02823). Both passes work on slices of the batch that stay in cache.
+States are stored as ``(2**n, batch)`` with the batch last, so that a dense step is one matrix product and a gather
+moves whole rows.
+The backward pass keeps only the final states: going backwards it undoes each unitary on the state and on its
+cotangent, and reads the gradient of the step's matrix off both (Jones and Gacon, arXiv:2009.02823). Both passes work
+on slices of the batch that stay in cache.
 Differentiable once; for higher derivatives use ``naive.state_vector``.
 """
 
@@ -12,7 +14,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from qattn.circuits.bind import Bases, batched_flags, check_values
 from qattn.circuits.circuit import Circuit, check_memory, row_of
@@ -64,8 +65,8 @@ class Final:
 def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> Final:
     """Run the circuit on every sample. Parameters, inputs and start states may each carry a leading batch axis.
 
-    float32 parameters give complex64 states, float64 complex128. Raises ``ValueError`` for wrong shapes, noise channels, or more
-    qubits than memory.
+    float32 parameters give complex64 states, float64 complex128. Raises ``ValueError`` for wrong shapes, noise
+    channels, or more qubits than memory.
     """
     batch = check_values(circuit, parameters, inputs)
     given = states if states is not None else inputs if circuit.amplitude_inputs else None
@@ -88,7 +89,9 @@ def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, stat
     return Final(psi, script.sigma, circuit.qubits, batch is not None)
 
 
-def product_state(circuit: Circuit, script: Plan, bases: Bases, batch: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def product_state(
+    circuit: Circuit, script: Plan, bases: Bases, batch: int, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
     """The state after the prefix as two factors ``(2**h, batch)`` and ``(2**(n-h), batch)`` of a tensor product."""
     n = circuit.qubits
     wires = torch.zeros(n, 2, 1, dtype=dtype, device=bases.device)
@@ -230,11 +233,17 @@ def phases(circuit: Circuit, step: Step, bases: Bases) -> Tensor:
     return total if step.index is None else total.index_select(0, step.index)
 
 
+def differentiated_once() -> None:
+    """Refuse ``create_graph=True``: half of a second derivative would come out, without a word."""
+    if torch.is_grad_enabled():
+        raise RuntimeError("the fast engine is differentiable once; take naive.state_vector for higher derivatives")
+
+
 class Sweep(torch.autograd.Function):
     """All steps of a plan on all samples, slice by slice; backward by uncomputing."""
 
     @staticmethod
-    def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:
         batch = left.shape[1]
         parts = slices(n, batch, left.dtype)
         keep = len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
@@ -258,8 +267,8 @@ class Sweep(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, cotangent: Tensor):  # type: ignore[override]
+    def backward(ctx, cotangent: Tensor):
+        differentiated_once()
         out, left, right, *tensors = ctx.saved_tensors
         script, n = ctx.script, ctx.n
         wants = ctx.needs_input_grad[4:]
@@ -310,14 +319,14 @@ class Born(torch.autograd.Function):
     """|psi|^2 elementwise, without the temporaries autograd would keep."""
 
     @staticmethod
-    def forward(ctx, psi: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx, psi: Tensor) -> Tensor:
         ctx.save_for_backward(psi)
         parts = torch.view_as_real(psi)
         return (parts[..., 0] * parts[..., 0]).addcmul_(parts[..., 1], parts[..., 1])
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, cotangent: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx, cotangent: Tensor) -> Tensor:
+        differentiated_once()
         (psi,) = ctx.saved_tensors
         return psi * (2 * cotangent)
 
@@ -332,7 +341,8 @@ def outer(a: Tensor, c: Tensor) -> Tensor:
 
 
 def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
-    """A ``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as real numbers."""
+    """A ``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as
+    real numbers."""
     batch = psi.shape[1]
     if not matrix.is_complex():
         parts = multiply_raw(matrix, torch.view_as_real(psi).view(2**n, -1), n, offset, width)
@@ -379,7 +389,8 @@ def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns
 def backward_step(
     step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool, columns: slice
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of its numbers."""
+    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of
+    its numbers."""
     grad: Tensor | None = None
     if step.kind == "dense":
         assert step.window is not None

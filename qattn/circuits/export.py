@@ -1,8 +1,10 @@
 """Circuits out and in: OpenQASM 2 and 3, a PennyLane script, PennyLane operations.
 
-Qubit k of the file is wire k: the most significant bit of our state index (OpenQASM itself orders nothing; tools that print ``c`` with
-bit 0 on the right show our strings reversed). Global phases are dropped: OpenQASM 2 has no word for them and no measurement sees them.
-Gates outside the standard libraries are decomposed by PennyLane, matrices included (two-qubit KAK, quantum Shannon decomposition).
+Qubit k of the file is wire k: the most significant bit of our state index (OpenQASM itself orders nothing; tools
+that print ``c`` with bit 0 on the right show our strings reversed). Global phases are dropped: OpenQASM 2 has no
+word for them and no measurement sees them.
+Gates outside the standard libraries are decomposed by PennyLane, matrices included (two-qubit KAK, quantum Shannon
+decomposition).
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from qattn.circuits import device
 from qattn.circuits.circuit import CHANNELS, Circuit, Operation
 from qattn.circuits.gates import GATES
 
-QASM2 = frozenset("id x y z h s t sdg tdg rx ry rz u1 u2 u3 cx cy cz ch ccx crz swap cswap".split())
-QASM3 = QASM2 | frozenset("sx p cp crx cry".split())
+QASM2 = frozenset("id x y z h s t sdg tdg rx ry rz u1 u2 u3 cx cy cz ch ccx crz swap cswap".split())  # noqa: SIM905
+QASM3 = QASM2 | {"sx", "p", "cp", "crx", "cry"}
 DROPPED = ("GlobalPhase", "Identity", "Barrier")
 
 
 def lowered(circuit: Circuit, names: frozenset[str]) -> Circuit:
-    """The same circuit, up to a global phase, in gates whose OpenQASM names are among ``names``; angles must be numbers."""
+    """The same circuit, up to a global phase, in gates whose OpenQASM names are among ``names``; angles must be
+    numbers."""
     if circuit.noisy:
         raise ValueError(f"noise channels ({', '.join(CHANNELS)}) cannot be exported: drop the noise first")
     if circuit.n_parameters or circuit.n_inputs:
@@ -61,7 +64,8 @@ def decomposed(op: Operation, names: frozenset[str]) -> list[Operation]:
 
 
 def operations_of(queue: Sequence[Any], qubits: int | None = None) -> list[Operation]:
-    """PennyLane operations as ours; unknown ones are decomposed. Wires must be whole numbers. Global phases are dropped."""
+    """PennyLane operations as ours; unknown ones are decomposed. Wires must be whole numbers. Global phases are
+    dropped."""
     found: list[Operation] = []
     for op in queue:
         wires = tuple(int(w) for w in op.wires)
@@ -92,7 +96,8 @@ def angle_text(angle: Any) -> str:
 
 
 def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:
-    """The bound circuit as OpenQASM 2 or 3 text. Raises ``ValueError`` for noise, free parameters and other versions."""
+    """The bound circuit as OpenQASM 2 or 3 text. Raises ``ValueError`` for noise, free parameters and other
+    versions."""
     if version not in (2, 3):
         raise ValueError(f"OpenQASM has versions 2 and 3, got {version!r}")
     flat = lowered(circuit, QASM2 if version == 2 else QASM3)
@@ -128,7 +133,9 @@ def from_openqasm(text: str) -> Circuit:
         with qml.queuing.AnnotatedQueue() as queue:
             qml.from_qasm3("OPENQASM 3.0;\n" + body.strip())()
     except (ImportError, ImportWarning) as error:
-        raise ValueError("reading OpenQASM needs the package openqasm3[parser]: pip install 'openqasm3[parser]'") from error
+        raise ValueError(
+            "reading OpenQASM needs the package openqasm3[parser]: pip install 'openqasm3[parser]'"
+        ) from error
     except (NotImplementedError, SyntaxError, NameError, TypeError, KeyError) as error:
         raise ValueError(f"OpenQASM: {error}") from error
     operations = [op.map_wires(wires) for op in qml.tape.QuantumScript.from_queue(queue).operations]
@@ -163,7 +170,14 @@ def pennylane_script(circuit: Circuit) -> str:
             lines.append(f"    qml.adjoint(qml.{op.name[8:-1]}(wires={wires}))")
         else:
             lines.append(f"    qml.{op.name}({', '.join([*angles, f'wires={wires}'])})")
-    lines += [f"    return qml.probs(wires=range({bound.qubits}))", "", "", 'if __name__ == "__main__":', "    print(circuit())", ""]
+    lines += [
+        f"    return qml.probs(wires=range({bound.qubits}))",
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    print(circuit())",
+        "",
+    ]
     return "\n".join(lines)
 
 

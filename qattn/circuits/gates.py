@@ -1,8 +1,10 @@
 """The gate set, one table row a gate: PennyLane's name, wires, angles, matrix, and what kind of matrix it is.
 
-A gate is ``controls`` control wires followed by the wires its base ``matrix`` acts on. The kind says how cheaply a state-vector
-engine can apply it: a ``permutation`` moves amplitudes, a ``diagonal`` multiplies each by a phase, a ``dense`` one mixes them.
-Matrix conventions are PennyLane's (Nielsen and Chuang, chapter 4); the first wire of a gate is its most significant bit.
+A gate is ``controls`` control wires followed by the wires its base ``matrix`` acts on. The kind says how cheaply a
+state-vector engine can apply it: a ``permutation`` moves amplitudes, a ``diagonal`` multiplies each by a phase, a
+``dense`` one mixes them.
+Matrix conventions are PennyLane's (Nielsen and Chuang, chapter 4); the first wire of a gate is its most significant
+bit.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ MatrixOf = Callable[[Tensor], Tensor]  # angles (..., a) real -> matrices (..., 
 class Gate:
     """One row of the table.
 
-    ``matrix`` maps angles ``(..., angles)`` to the base matrix without controls: ``(..., K, K)``, for diagonal gates its diagonal
-    ``(..., K)``. ``real`` marks matrices without imaginary part. ``qasm`` is the name in OpenQASM's standard libraries, if any.
-    ``terms`` is the number of terms of its parameter-shift rule (0: no angle, 2: Pauli-like generator, 4: eigenvalues -1, 0, 1).
+    ``matrix`` maps angles ``(..., angles)`` to the base matrix without controls: ``(..., K, K)``, for diagonal gates
+    its diagonal ``(..., K)``. ``real`` marks matrices without imaginary part. ``qasm`` is the name in OpenQASM's
+    standard libraries, if any.
+    ``terms`` is the number of terms of its parameter-shift rule (0: no angle, 2: Pauli-like generator, 4:
+    eigenvalues -1, 0, 1).
     """
 
     name: str
@@ -50,12 +54,16 @@ def phase(angle: Tensor) -> Tensor:
 
 
 def grid(rows: list[list[Any]], like: Tensor) -> Tensor:
-    """Stack entries (tensors of the shape of ``like``, or numbers) into matrices ``(..., K, K)``; real when every entry is real."""
+    """Stack entries (tensors of the shape of ``like``, or numbers) into matrices ``(..., K, K)``; real when every
+    entry is real."""
     entries = [entry for row in rows for entry in row]
-    is_complex = any(entry.is_complex() if isinstance(entry, Tensor) else isinstance(entry, complex) for entry in entries)
+    is_complex = any(
+        entry.is_complex() if isinstance(entry, Tensor) else isinstance(entry, complex) for entry in entries
+    )
     dtype = complex_of(like) if is_complex else like.dtype
     filled = [
-        e.to(dtype) if isinstance(e, Tensor) else torch.full(like.shape, e, dtype=dtype, device=like.device) for e in entries
+        e.to(dtype) if isinstance(e, Tensor) else torch.full(like.shape, e, dtype=dtype, device=like.device)
+        for e in entries
     ]
     return torch.stack(filled, -1).unflatten(-1, (len(rows), len(rows)))
 
@@ -93,7 +101,8 @@ def phase_shift(t: Tensor) -> Tensor:
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
-# Rot in half-angles: columns (phi+omega)/2, (phi-omega)/2, theta/2, and its eight real entries as signed products of cosines and sines.
+# Rot in half-angles: columns (phi+omega)/2, (phi-omega)/2, theta/2, and its eight real entries as signed products of
+# cosines and sines.
 ROT_ANGLES = torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, -0.5, 0.0]], dtype=torch.float64)
 ROT_ENTRIES = torch.tensor(
     [[1, 0, 0, 0, 0, 0, 1, 0], [0, -1, 0, 0, 0, 0, 0, 1], [0, 0, -1, 0, 1, 0, 0, 0], [0, 0, 0, -1, 0, -1, 0, 0]],
@@ -102,7 +111,8 @@ ROT_ENTRIES = torch.tensor(
 
 
 def rot(t: Tensor) -> Tensor:
-    """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2). Few, wide operations: small circuits spend their time here."""
+    """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2). Few, wide operations: small circuits spend their
+    time here."""
     half = t @ ROT_ANGLES.to(t)
     waves = torch.stack([torch.cos(half), torch.sin(half)], -1)  # (..., 3, 2)
     products = (waves[..., :2, :] * waves[..., 2, :].unsqueeze(-1)).flatten(-2)
@@ -214,5 +224,3 @@ ALIASES = {
 }
 # Gates with as many wires as they are given; their matrix, word or control pattern travels with the operation.
 VARIADIC = ("MultiRZ", "PauliRot", "QubitUnitary", "DiagonalQubitUnitary", "MultiControlledX")
-
-

@@ -1,10 +1,11 @@
 """A trained strictly unitary language model and a text as one circuit: the tokens' controls are known angles by then.
 
-    U(x) = W_L e^{iΘ_L(x)} ⋯ W_1 e^{iΘ_1(x)},   p(w|x) = Σ_r |⟨r,w| B U(x) |ψ₀⟩|²      (Svozil, section XII, Eqs. 6 and 8)
+    U(x) = W_L e^{iΘ_L(x)} ⋯ W_1 e^{iΘ_1(x)},   p(w|x) = Σ_r |⟨r,w| B U(x) |ψ₀⟩|²      (Svozil, section XII, Eqs. 6
+    and 8)
 
-|ψ₀⟩ is prepared on m = ⌈log₂ D⌉ wires, every Θ is a multiplexed rotation, every W a matrix on those wires, and the isometry B of the
-readout a unitary on ⌈log₂ RV⌉ wires whose ancillas start in |0⟩ (Naimark). Measuring all wires gives (r, w); r is forgotten. A
-depolarising floor δ is a classical channel after the measurement.
+|ψ₀⟩ is prepared on m = ⌈log₂ D⌉ wires, every Θ is a multiplexed rotation, every W a matrix on those wires, and the
+isometry B of the readout a unitary on ⌈log₂ RV⌉ wires whose ancillas start in |0⟩ (Naimark). Measuring all wires
+gives (r, w); r is forgotten. A depolarising floor δ is a classical channel after the measurement.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ class CompiledText:
         """The distribution of the next token ``(vocab,)``: exact, or estimated from shots."""
         none = torch.zeros(0, dtype=torch.float64)
         if shots is None:
-            p = run(self.circuit, none).probabilities() if device == "fast" else pennylane.probabilities(self.circuit, none, None, device)
+            p = (
+                run(self.circuit, none).probabilities()
+                if device == "fast"
+                else pennylane.probabilities(self.circuit, none, None, device)
+            )
             return self.tokens(p.detach().numpy())
         if device == "fast":
             drawn = sample(run(self.circuit, none).probabilities(), shots, seed)
@@ -54,8 +59,8 @@ class CompiledText:
 def compile_text(
     mixers: np.ndarray, angles: np.ndarray, start: np.ndarray, frame: np.ndarray | None, vocab: int, floor: float = 0.0
 ) -> CompiledText:
-    """Mixers ``(L, D, D)``, angles ``(L, D)`` (phases) or ``(L, D/2)`` (planar rotations of axes 2a, 2a+1), start ``(D,)``, and the
-    readout's isometry ``(R·vocab, D)``, None for the projective readout (B = 1).
+    """Mixers ``(L, D, D)``, angles ``(L, D)`` (phases) or ``(L, D/2)`` (planar rotations of axes 2a, 2a+1), start
+    ``(D,)``, and the readout's isometry ``(R·vocab, D)``, None for the projective readout (B = 1).
 
     Raises ``ValueError`` for shapes that do not fit and for matrices that are not unitary.
     """
@@ -66,7 +71,9 @@ def compile_text(
         raise ValueError(f"angles need shape {(layers, dim)} or {(layers, dim // 2)}, got {angles.shape}")
     rows = dim if frame is None else frame.shape[0]
     if rows % vocab or (frame is not None and frame.shape[1] != dim):
-        raise ValueError(f"the readout needs shape (rank x {vocab}, {dim}), got {None if frame is None else frame.shape}")
+        raise ValueError(
+            f"the readout needs shape (rank x {vocab}, {dim}), got {None if frame is None else frame.shape}"
+        )
     m = max(1, (dim - 1).bit_length())
     k = max(m, (rows - 1).bit_length())
     register = tuple(range(k - m, k))
@@ -82,7 +89,8 @@ def compile_text(
 
 
 def attention_step(theta: np.ndarray, dim: int, register: tuple[int, ...]) -> list[Operation]:
-    """e^{iΘ}: phases as multiplexed RZ (up to a global phase), planar rotations as one multiplexed RY on the last wire."""
+    """e^{iΘ}: phases as multiplexed RZ (up to a global phase), planar rotations as one multiplexed RY on the last
+    wire."""
     size = 2 ** len(register)
     if len(theta) == dim:
         phases = np.zeros(size)

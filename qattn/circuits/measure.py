@@ -19,7 +19,8 @@ COMPLETENESS = 1e-8  # largest accepted ||sum E - 1|| of a POVM, and most negati
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What to read. ``wires`` empty means all. ``shots`` None means exact. ``elements`` ``(k, d, d)`` are a POVM's effects."""
+    """What to read. ``wires`` empty means all. ``shots`` None means exact. ``elements`` ``(k, d, d)`` are a POVM's
+    effects."""
 
     kind: str = "probabilities"
     wires: tuple[int, ...] = ()
@@ -47,7 +48,9 @@ class Measurement:
         if self.kind == "samples" and self.shots is None:
             raise ValueError("measure: samples need a number of shots")
         if self.kind == "state" and self.shots is not None:
-            raise ValueError("measure: the state is known in an exact simulation only; drop the shots or measure probabilities")
+            raise ValueError(
+                "measure: the state is known in an exact simulation only; drop the shots or measure probabilities"
+            )
         if self.kind == "povm":
             if self.elements is None:
                 raise ValueError("measure: a povm needs its elements")
@@ -113,11 +116,14 @@ def pauli_action(word: str) -> tuple[Tensor, Tensor]:
 
 
 def sample(p: Tensor | np.ndarray, shots: int, seed: int | None) -> np.ndarray:
-    """Basis states drawn from probabilities ``(2**n,)``. Float32 rounding is mended in float64; anything worse is refused."""
+    """Basis states drawn from probabilities ``(2**n,)``. Float32 rounding is mended in float64; anything worse is
+    refused."""
     weights = np.asarray(p.detach().cpu() if isinstance(p, Tensor) else p, np.float64)
     total = weights.sum()
     if not abs(total - 1) < 1e-3 or weights.min() < -1e-6:
-        raise ValueError(f"probabilities must be non-negative and sum to 1, got a sum of {total:.6g} and a least of {weights.min():.3g}")
+        raise ValueError(
+            f"probabilities must be non-negative and sum to 1, got sum {total:.6g} and least {weights.min():.3g}"
+        )
     weights = np.clip(weights, 0, None)
     return np.random.default_rng(seed).choice(len(weights), size=shots, p=weights / weights.sum())
 
@@ -142,8 +148,9 @@ def square_root(element: np.ndarray) -> np.ndarray:
 
 
 def complete_isometry(isometry: np.ndarray) -> np.ndarray:
-    """A unitary whose first columns are the given isometry ``(m, d)``. Raises ``ValueError`` when its columns are not orthonormal."""
-    m, d = isometry.shape
+    """A unitary whose first columns are the given isometry ``(m, d)``. Raises ``ValueError`` when its columns are
+    not orthonormal."""
+    d = isometry.shape[1]
     defect = float(np.linalg.norm(isometry.conj().T @ isometry - np.eye(d)))
     if defect > 1e-5:
         raise ValueError(f"the isometry's columns are not orthonormal, ‖B†B − 1‖ = {defect:.3g}")
@@ -154,9 +161,11 @@ def complete_isometry(isometry: np.ndarray) -> np.ndarray:
 
 
 def naimark(circuit: Circuit, elements: np.ndarray, wires: Sequence[int] = ()) -> tuple[Circuit, tuple[int, ...]]:
-    """The circuit with ancilla wires in front and a dilation at the end, and the ancillas to measure: outcome k has tr(E_k rho).
+    """The circuit with ancilla wires in front and a dilation at the end, and the ancillas to measure: outcome k has
+    tr(E_k rho).
 
-    Naimark: V = sum_k |k> x sqrt(E_k) is an isometry; the unitary completed from it acts on ancillas (in |0>) and the wires.
+    Naimark: V = sum_k |k> x sqrt(E_k) is an isometry; the unitary completed from it acts on ancillas (in |0>) and
+    the wires.
     """
     wires = tuple(wires) or tuple(range(circuit.qubits))
     check_povm(elements, 2 ** len(wires))

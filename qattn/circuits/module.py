@@ -1,4 +1,5 @@
-"""A circuit as a torch module: data in, means of Pauli words (or log-probabilities) out. Saved as numbers and a spec, never as code."""
+"""A circuit as a torch module: data in, means of Pauli words (or log-probabilities) out. Saved as numbers and a
+spec, never as code."""
 
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ from qattn.circuits.spec import Spec, from_dict, to_dict
 
 
 class CircuitModule(nn.Module):
-    """Inputs ``(batch, n_inputs)`` or None to means ``(batch, k)`` of ``words``; without words to log-probabilities ``(batch, 2**n)``.
+    """Inputs ``(batch, n_inputs)`` or None to means ``(batch, k)`` of ``words``; without words to log-probabilities
+    ``(batch, 2**n)``.
 
-    The batch axis is kept for a batch of one and of none; without one in the input there is none in the output. Parameters start
-    uniform in [0, ``spread``). Raises ``ValueError`` for words that do not fit, and for noise.
+    The batch axis is kept for a batch of one and of none; without one in the input there is none in the output.
+    Parameters start uniform in [0, ``spread``). Raises ``ValueError`` for words that do not fit, and for noise.
     """
 
     def __init__(
@@ -58,7 +60,8 @@ class CircuitModule(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> CircuitModule:
-        """Read what ``save`` wrote. Raises ``ValueError`` when the file is none of ours or its parameters do not fit its spec."""
+        """Read what ``save`` wrote. Raises ``ValueError`` when the file is none of ours or its parameters do not fit
+        its spec."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -70,7 +73,9 @@ class CircuitModule(nn.Module):
             raise ValueError(f"{path}: the file has no circuit spec in its metadata")
         spec = from_dict(json.loads(metadata["spec"]))
         if weights.shape != (spec.circuit.n_parameters,):
-            raise ValueError(f"{path}: parameters need shape {(spec.circuit.n_parameters,)}, got {tuple(weights.shape)}")
+            raise ValueError(
+                f"{path}: parameters need shape {(spec.circuit.n_parameters,)}, got {tuple(weights.shape)}"
+            )
         module = cls(spec.circuit, spec.measurement.words, generator=torch.Generator(), dtype=weights.dtype)
         module.weights.data.copy_(weights)
         return module

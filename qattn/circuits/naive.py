@@ -1,4 +1,5 @@
-"""The reference engine: one gate after the other in plain torch, differentiable to any order and under ``torch.func`` transforms.
+"""The reference engine: one gate after the other in plain torch, differentiable to any order and under
+``torch.func`` transforms.
 
 Slow and simple. The fast engine is compared with it, and it serves where second derivatives or Jacobians are wanted.
 """
@@ -38,7 +39,9 @@ def widen(base: Tensor, diagonal: bool, size: int) -> Tensor:
     return torch.cat([upper, lower], -2)
 
 
-def start(circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: Tensor | None, batch: int | None) -> Tensor:
+def start(
+    circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: Tensor | None, batch: int | None
+) -> Tensor:
     """The batch of states ``(batch or 1, 2**qubits)`` the circuit begins with."""
     dtype = complex_of(parameters)
     if states is None and circuit.amplitude_inputs:
@@ -57,8 +60,11 @@ def start(circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: T
     return states.expand(states.shape[0] if batch is None else batch, -1)
 
 
-def state_vector(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> Tensor:
-    """The final state ``(2**qubits,)``, or ``(batch, 2**qubits)`` when parameters, inputs or states carry a batch axis."""
+def state_vector(
+    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None
+) -> Tensor:
+    """The final state ``(2**qubits,)``, or ``(batch, 2**qubits)`` when parameters, inputs or states carry a batch
+    axis."""
     batch = check_values(circuit, parameters, inputs)
     if batch is None and states is not None and states.dim() == 2:
         batch = states.shape[0]

@@ -1,10 +1,11 @@
 """Gate fusion: turn a circuit into a short list of steps that each sweep the whole state once.
 
-Permutation gates (X, CNOT, SWAP, Toffoli) are never executed one by one: they only change ``sigma``, the map from a physical position
-to the basis state stored there, and are paid for by one gather before the next step that needs its wires side by side. Dense gates
-are packed into windows of at most ``WINDOW`` wires (a Kronecker product of independent clusters), diagonal gates into one phase
-vector. Gates whose angles differ from sample to sample cannot be packed and run one by one. One-qubit gates before the first
-entangling gate of their wire act on a product state, so they cost only the outer product that makes it.
+Permutation gates (X, CNOT, SWAP, Toffoli) are never executed one by one: they only change ``sigma``, the map from a
+physical position to the basis state stored there, and are paid for by one gather before the next step that needs its
+wires side by side. Dense gates are packed into windows of at most ``WINDOW`` wires (a Kronecker product of
+independent clusters), diagonal gates into one phase vector. Gates whose angles differ from sample to sample cannot
+be packed and run one by one. One-qubit gates before the first entangling gate of their wire act on a product state,
+so they cost only the outer product that makes it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ WINDOW = 4
 
 @dataclass
 class Stage:
-    """A slice of the circuit of one kind: which operations, in order, and for dense ones the clusters of wires they join."""
+    """A slice of the circuit of one kind: which operations, in order, and for dense ones the clusters of wires they
+    join."""
 
     kind: str
     members: list[int] = field(default_factory=list)
@@ -40,7 +42,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Step:
-    """What the engine executes: ``gather``, ``dense``, ``diagonal`` or ``single`` (one gate with an angle per sample)."""
+    """What the engine executes: ``gather``, ``dense``, ``diagonal`` or ``single`` (one gate with an angle per
+    sample)."""
 
     kind: str
     index: Tensor | None = None
@@ -53,7 +56,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """``prefix[level][wire]`` is the operation at that depth of the product state, or None. ``sigma`` is the final order (None: natural)."""
+    """``prefix[level][wire]`` is the operation at that depth of the product state, or None. ``sigma`` is the final
+    order (None: natural)."""
 
     prefix: tuple[tuple[int | None, ...], ...]
     steps: tuple[Step, ...]
@@ -192,7 +196,13 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
                 sigma = permuted(circuit, place, sigma)
             pending = True
         elif stage.kind == "diagonal":
-            steps.append(Step("diagonal", None if is_natural(sigma) else torch.from_numpy(sigma.copy()), members=tuple(stage.members)))
+            steps.append(
+                Step(
+                    "diagonal",
+                    None if is_natural(sigma) else torch.from_numpy(sigma.copy()),
+                    members=tuple(stage.members),
+                )
+            )
         elif stage.kind == "single":
             if pending:
                 arrange(list(range(n)))
@@ -204,7 +214,9 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
             windows, wanted = windows_of(circuit, stage, limit)
             arrange(wanted)
             steps += [Step("dense", window=window) for window in windows]
-    return Plan(prefix, tuple(steps), None if is_natural(sigma) else torch.from_numpy(sigma.copy()), alike_of(steps, circuit))
+    return Plan(
+        prefix, tuple(steps), None if is_natural(sigma) else torch.from_numpy(sigma.copy()), alike_of(steps, circuit)
+    )
 
 
 def alike_of(steps: list[Step], circuit: Circuit) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:

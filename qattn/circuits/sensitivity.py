@@ -1,4 +1,5 @@
-"""How a circuit answers to its parameters: gradients and barren plateaus, Fisher information, loss slices, light cones."""
+"""How a circuit answers to its parameters: gradients and barren plateaus, Fisher information, loss slices, light
+cones."""
 
 from __future__ import annotations
 
@@ -33,18 +34,22 @@ def gradient_samples(circuit: Circuit, word: str, samples: int = 500, seed: int 
 
 @dataclass(frozen=True)
 class Decay:
-    """Var = 2**(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near -1 per qubit is a 2-design's plateau."""
+    """Var = 2**(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near -1 per qubit is a
+    2-design's plateau."""
 
     slope: float
     slope_error: float
     intercept: float
 
 
-def gradient_variance(build: Callable[[int, int], Circuit], qubits: Sequence[int], layers: Sequence[int], samples: int, seed: int) -> dict:
+def gradient_variance(
+    build: Callable[[int, int], Circuit], qubits: Sequence[int], layers: Sequence[int], samples: int, seed: int
+) -> dict:
     """Variance of the gradient of <Z0 Z1>, averaged over the parameters, against qubits and layers (McClean et al.,
     arXiv:1803.11173, Fig. 3, who took one parameter: the average does not depend on where it sits).
 
-    ``variance[l][n]`` is a list over ``layers`` of lists over ``qubits``; ``fit`` the decay with qubits at the greatest number of layers.
+    ``variance[l][n]`` is a list over ``layers`` of lists over ``qubits``; ``fit`` the decay with qubits at the
+    greatest number of layers.
     """
     table = []
     for depth in layers:
@@ -72,14 +77,16 @@ def state_jacobian(circuit: Circuit, parameters: Tensor) -> tuple[Tensor, Tensor
 
 
 def metric(circuit: Circuit, parameters: Tensor) -> Tensor:
-    """Fubini-Study metric ``(P, P)``: Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>); a quarter of the quantum Fisher information."""
+    """Fubini-Study metric ``(P, P)``: Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>); a quarter of the quantum
+    Fisher information."""
     psi, tangent = state_jacobian(circuit, parameters)
     overlap = tangent.mH @ psi
     return (tangent.mH @ tangent - overlap[:, None] * overlap.conj()[None, :]).real
 
 
 def classical_fisher(circuit: Circuit, parameters: Tensor) -> Tensor:
-    """Fisher information ``(P, P)`` of the outcome probabilities: sum_x d_i p d_j p / p. Outcomes of probability 0 add nothing."""
+    """Fisher information ``(P, P)`` of the outcome probabilities: sum_x d_i p d_j p / p. Outcomes of probability 0
+    add nothing."""
     psi, tangent = state_jacobian(circuit, parameters)
     p = psi.abs().square()
     slope = 2 * (psi.conj()[:, None] * tangent).real
@@ -88,18 +95,22 @@ def classical_fisher(circuit: Circuit, parameters: Tensor) -> Tensor:
 
 
 def fisher_spectrum(circuit: Circuit, samples: int = 100, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Classical Fisher matrices ``(samples, P, P)`` at uniform parameters and the eigenvalues ``(P,)`` of their mean, ascending."""
+    """Classical Fisher matrices ``(samples, P, P)`` at uniform parameters and the eigenvalues ``(P,)`` of their
+    mean, ascending."""
     matrices = torch.stack([classical_fisher(circuit, p) for p in uniform(circuit, samples, seed)])
     return matrices, torch.linalg.eigvalsh(matrices.mean(0))
 
 
 def effective_dimension(matrices: Tensor, data: int = 1000, gamma: float = 1.0) -> float:
-    """Effective dimension of Abbas et al. (Nature Comput. Sci. 1, 403, 2021, Eq. 2) for ``data`` samples, from Fisher matrices.
+    """Effective dimension of Abbas et al. (Nature Comput. Sci. 1, 403, 2021, Eq. 2) for ``data`` samples, from
+    Fisher matrices.
 
     Between 0 and P; the matrices are normalised so that their mean trace is P.
     """
     if data < 2 or not 0 < gamma <= 1:
-        raise ValueError(f"the effective dimension needs data of at least 2 and gamma in (0, 1], got {data} and {gamma}")
+        raise ValueError(
+            f"the effective dimension needs data of at least 2 and gamma in (0, 1], got {data} and {gamma}"
+        )
     size = matrices.shape[-1]
     trace = matrices.diagonal(dim1=-2, dim2=-1).sum(-1).mean()
     kappa = gamma * data / (2 * math.pi * math.log(data))
@@ -109,7 +120,8 @@ def effective_dimension(matrices: Tensor, data: int = 1000, gamma: float = 1.0) 
 
 
 def loss_slice(loss: Loss, center: Tensor, points: int = 21, width: float = math.pi, seed: int = 0) -> dict[str, list]:
-    """Losses on a square through ``center`` spanned by two random orthonormal directions (Li et al., arXiv:1712.09913)."""
+    """Losses on a square through ``center`` spanned by two random orthonormal directions (Li et al.,
+    arXiv:1712.09913)."""
     generator = torch.Generator().manual_seed(seed)
     if len(center) < 2:
         raise ValueError(f"a slice in two directions needs at least two parameters, got {len(center)}")

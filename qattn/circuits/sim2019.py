@@ -1,5 +1,5 @@
-"""The nineteen four-qubit circuits of Sim, Johnson and Aspuru-Guzik (Adv. Quantum Technol. 2, 1900070, 2019; arXiv:1905.10876),
-Fig. 2, drawn from their figure and continued to any number of qubits (the paper gives four)."""
+"""The nineteen four-qubit circuits of Sim, Johnson and Aspuru-Guzik (Adv. Quantum Technol. 2, 1900070, 2019;
+arXiv:1905.10876), Fig. 2, drawn from their figure and continued to any number of qubits (the paper gives four)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Layer = Callable[[int, int, Take], Iterator[Operation]]
 @cache
 def published() -> dict:
     """The paper's numbers: ``published()["expressibility"]["layers_1"]["6"]`` and ``["meyer_wallach"]``."""
-    return json.loads(resources.files("qattn.circuits").joinpath("data/sim2019_circuits.json").read_text(encoding="utf-8"))
+    return json.loads(
+        resources.files("qattn.circuits").joinpath("data/sim2019_circuits.json").read_text(encoding="utf-8")
+    )
 
 
 def each(names: str, wires: range | list[int], take: Take) -> Iterator[Operation]:
@@ -57,8 +59,11 @@ def odd(n: int) -> list[tuple[int, int]]:
     return [(i + 1, i) for i in range(1, n - 1, 2)]
 
 
-def rotated_then(name: str | None, pairs: Callable[[int], list[tuple[int, int]]] = ladder, again: str = "", more: bool = False) -> Layer:
-    """RX RZ on every wire, ``name`` on ``pairs``, then ``again`` on every wire and, with ``more``, ``name`` on the odd pairs."""
+def rotated_then(
+    name: str | None, pairs: Callable[[int], list[tuple[int, int]]] = ladder, again: str = "", more: bool = False
+) -> Layer:
+    """RX RZ on every wire, ``name`` on ``pairs``, then ``again`` on every wire and, with ``more``, ``name`` on the
+    odd pairs."""
 
     def layer(n: int, index: int, take: Take) -> Iterator[Operation]:
         yield from each("RX RZ", range(n), take)

@@ -23,7 +23,8 @@ def simulate(
 ) -> dict[str, Any]:
     """The measurement's result, as plain numbers, with the circuit's size.
 
-    ``device`` None takes ``fast``, or ``default.mixed`` when there is noise. ``shots`` and ``seed`` override the measurement's.
+    ``device`` None takes ``fast``, or ``default.mixed`` when there is noise. ``shots`` and ``seed`` override the
+    measurement's.
     Probabilities are listed with wire 0 as the most significant bit, samples are bit strings with wire 0 first.
     Raises ``ValueError`` for unknown devices, missing inputs, and shots on a measurement only exact simulation knows.
     """
@@ -50,10 +51,19 @@ def simulate(
     if m.kind == "povm":
         assert m.elements is not None
         result["probabilities"] = result["probabilities"][: len(m.elements)]
-    return {**result, "qubits": counts["qubits"], "depth": counts["depth"], "gates": counts["gates"], "device": device, "shots": m.shots}
+    return {
+        **result,
+        "qubits": counts["qubits"],
+        "depth": counts["depth"],
+        "gates": counts["gates"],
+        "device": device,
+        "shots": m.shots,
+    }
 
 
-def read(circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x: Tensor | None, device: str) -> dict[str, Any]:
+def read(
+    circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x: Tensor | None, device: str
+) -> dict[str, Any]:
     n = circuit.qubits
     if m.kind == "expectations":
         if m.shots is None:
@@ -62,7 +72,9 @@ def read(circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x:
             else:
                 means = pennylane.expectations(circuit, m.words, p, x, device)
         elif device == "fast":
-            means = torch.tensor([sampled_mean(circuit, w, p, x, m.shots, m.seed, k) for k, w in enumerate(m.words)], dtype=torch.float64)
+            means = torch.tensor(
+                [sampled_mean(circuit, w, p, x, m.shots, m.seed, k) for k, w in enumerate(m.words)], dtype=torch.float64
+            )
         else:
             means = pennylane.expectations(circuit, m.words, p, x, device, m.shots, m.seed)
         return {"expectations": means.double().tolist(), "observables": list(m.words)}
@@ -71,7 +83,9 @@ def read(circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x:
         return {"state": [[float(a.real), float(a.imag)] for a in psi.detach().numpy()]}
     width = len(wires) or n
     if m.shots is None:
-        full = run(circuit, p, x).probabilities() if device == "fast" else pennylane.probabilities(circuit, p, x, device)
+        full = (
+            run(circuit, p, x).probabilities() if device == "fast" else pennylane.probabilities(circuit, p, x, device)
+        )
         return {"probabilities": marginal(full.double(), wires, n).tolist()}
     if device == "fast":
         exact = marginal(run(circuit, p, x).probabilities(), wires, n)
@@ -84,12 +98,17 @@ def read(circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x:
     return {"probabilities": (np.bincount(drawn, minlength=2**width) / m.shots).tolist()}
 
 
-def sampled_mean(circuit: Circuit, word: str, p: Tensor, x: Tensor | None, shots: int, seed: int | None, stream: int) -> float:
+def sampled_mean(
+    circuit: Circuit, word: str, p: Tensor, x: Tensor | None, shots: int, seed: int | None, stream: int
+) -> float:
     """The mean of a Pauli word from shots, each word with its own stream of random numbers."""
     turns = [gate("Hadamard", w) for w, letter in enumerate(word) if letter == "X"]
     turns += [g for w, letter in enumerate(word) if letter == "Y" for g in (gate("Adjoint(S)", w), gate("Hadamard", w))]
     probabilities = run(circuit.then(turns), p, x).probabilities()
-    drawn = sample(probabilities, shots, None if seed is None else np.random.SeedSequence([seed, stream]).generate_state(1)[0].item())
+    drawn = sample(
+        probabilities,
+        shots,
+        None if seed is None else np.random.SeedSequence([seed, stream]).generate_state(1)[0].item(),
+    )
     signs = z_signs("".join("I" if letter == "I" else "Z" for letter in word)).numpy()
     return float(signs[drawn].mean())
-

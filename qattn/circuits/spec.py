@@ -1,4 +1,5 @@
-"""A circuit written down: the plain-data form (what YAML or JSON holds) and back. Parameters travel as numbers, never as code.
+"""A circuit written down: the plain-data form (what YAML or JSON holds) and back. Parameters travel as numbers,
+never as code.
 
     qubits: 3                                   qubits: 4
     gates:                                      ansatz: {name: StronglyEntanglingLayers, layers: 2, seed: 0}
@@ -6,8 +7,9 @@
       - [RY, 2, 0.3]                            noise: {kind: DepolarizingChannel, p: 0.01}
     measure: probabilities                      measure: {expectations: [ZZII, XIII]}
 
-A gate is its name, its wires, its angles; an angle may be a parameter's name. Gates that carry a matrix, a word or any number of
-wires are mappings: ``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is ``[re, im]`` or ``"0.5-0.5j"``.
+A gate is its name, its wires, its angles; an angle may be a parameter's name. Gates that carry a matrix, a word or
+any number of wires are mappings: ``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is
+``[re, im]`` or ``"0.5-0.5j"``.
 An angle read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``.
 """
 
@@ -31,7 +33,8 @@ TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """A circuit with values for its parameters ``(n_parameters,)`` and inputs ``(n_inputs,)`` (None: to be given), and a measurement."""
+    """A circuit with values for its parameters ``(n_parameters,)`` and inputs ``(n_inputs,)`` (None: to be given),
+    and a measurement."""
 
     circuit: Circuit
     parameters: np.ndarray
@@ -40,7 +43,8 @@ class Spec:
 
 
 def from_dict(data: Mapping[str, Any]) -> Spec:
-    """Read the plain-data form. Raises ``ValueError`` with one sentence naming the key, what was expected and what was got."""
+    """Read the plain-data form. Raises ``ValueError`` with one sentence naming the key, what was expected and what
+    was got."""
     known(data, TOP, "circuit")
     qubits = whole(data.get("qubits"), "qubits", least=1)
     if ("gates" in data) == ("ansatz" in data):
@@ -116,7 +120,9 @@ def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarra
     known(given, names, "parameters")
     missing = [name for name in names if name not in given]
     if missing and "seed" not in data:
-        raise ValueError(f"parameters: no value for {missing[0]!r} (give one, or a `seed` to draw it uniformly from [0, 2π))")
+        raise ValueError(
+            f"parameters: no value for {missing[0]!r} (give one, or a `seed` to draw it uniformly from [0, 2π))"
+        )
     drawn = np.random.default_rng(whole(data.get("seed", 0), "seed")).uniform(0, 2 * np.pi, len(names))
     values = [number(given[n], f"parameters.{n}") if n in given else drawn[k] for k, n in enumerate(names)]
     return circuit, np.array(values, float)
@@ -190,7 +196,12 @@ def with_encoding(circuit: Circuit, data: Any) -> Circuit:
     known(data, ("kind", "values", "axis", "normalize"), "encode")
     kind, values = data.get("kind"), data.get("values")
     if kind == "amplitude" and values is not None:
-        return encoded(circuit, "amplitude", list(array_of(values, 1, "encode.values")), normalize=bool(data.get("normalize", False)))
+        return encoded(
+            circuit,
+            "amplitude",
+            list(array_of(values, 1, "encode.values")),
+            normalize=bool(data.get("normalize", False)),
+        )
     if kind == "basis" and values is not None:
         values = [int(v) for v in values] if isinstance(values, str) else values
         return encoded(circuit, "basis", values)
@@ -212,11 +223,16 @@ def read_inputs(circuit: Circuit, data: Mapping[str, Any], encode: Any) -> np.nd
 
 def noise_options(data: Any) -> dict[str, Any]:
     known(data, ("kind", "p", "after"), "noise")
-    return {"kind": str(data.get("kind")), "p": number(data.get("p"), "noise.p"), "after": str(data.get("after", "gates"))}
+    return {
+        "kind": str(data.get("kind")),
+        "p": number(data.get("p"), "noise.p"),
+        "after": str(data.get("after", "gates")),
+    }
 
 
 def with_noise(circuit: Circuit, kind: str, p: float, after: str = "gates") -> Circuit:
-    """A noise channel of strength ``p`` on every wire of every gate (``after="gates"``) or once on every wire (``"end"``).
+    """A noise channel of strength ``p`` on every wire of every gate (``after="gates"``) or once on every wire
+    (``"end"``).
 
     Raises ``ValueError`` for unknown channels and for strengths outside [0, 1].
     """
@@ -237,10 +253,13 @@ def with_noise(circuit: Circuit, kind: str, p: float, after: str = "gates") -> C
 
 
 def read_measurement(data: Any) -> Measurement:
-    """``probabilities``, ``{expectations: [ZI]}``, ``{samples: 1000, seed: 7}``, ``{probabilities: [0, 2]}``, ``{povm: [...]}``."""
+    """``probabilities``, ``{expectations: [ZI]}``, ``{samples: 1000, seed: 7}``, ``{probabilities: [0, 2]}``,
+    ``{povm: [...]}``."""
     if isinstance(data, str):
         if data not in ("probabilities", "state"):
-            raise ValueError(f"measure: expected probabilities, state, or a mapping with one of {', '.join(KINDS)}, got {data!r}")
+            raise ValueError(
+                f"measure: expected probabilities, state, or a mapping with one of {', '.join(KINDS)}, got {data!r}"
+            )
         return Measurement(data)
     known(data, (*KINDS, "shots", "seed", "wires"), "measure")
     kinds = [k for k in KINDS if k in data]
@@ -274,7 +293,9 @@ def to_dict(spec: Spec) -> dict[str, Any]:
     def angle(a: float | Slot) -> float | str | dict[str, Any]:
         if not isinstance(a, Slot):
             return float(a)
-        affine = {key: value for key, value, plain in (("scale", a.scale, 1.0), ("shift", a.shift, 0.0)) if value != plain}
+        affine = {
+            key: value for key, value, plain in (("scale", a.scale, 1.0), ("shift", a.shift, 0.0)) if value != plain
+        }
         if a.source == "inputs":
             return {"input": a.index, **affine}
         return {"parameter": names[a.index], **affine} if affine else names[a.index]

@@ -1,6 +1,8 @@
-"""Matrices into gates: Givens networks on unary encoding, multiplexed rotations for phases, reversible gates for permutations.
+"""Matrices into gates: Givens networks on unary encoding, multiplexed rotations for phases, reversible gates for
+permutations.
 
-Dense unitaries on several qubits are synthesised by PennyLane (quantum Shannon decomposition); nothing of that is rewritten here.
+Dense unitaries on several qubits are synthesised by PennyLane (quantum Shannon decomposition); nothing of that is
+rewritten here.
 """
 
 from __future__ import annotations
@@ -15,22 +17,26 @@ from qattn.circuits.circuit import Circuit, Operation, check_unitary, gate
 from qattn.circuits.export import lowered, operations_of
 from qattn.circuits.gates import GATES
 
-CLIFFORD_T = frozenset("id x y z h s t sdg tdg rx ry rz p cx cz swap".split())
+CLIFFORD_T = frozenset(["id", "x", "y", "z", "h", "s", "t", "sdg", "tdg", "rx", "ry", "rz", "p", "cx", "cz", "swap"])
 TOFFOLI_T = 7  # T gates of a Toffoli (Nielsen and Chuang, Fig. 4.9)
 
 
 def givens(matrix: np.ndarray) -> Circuit:
-    """An orthogonal or unitary ``(d, d)`` matrix as a network of nearest-neighbour RBS gates on d wires, one excitation.
+    """An orthogonal or unitary ``(d, d)`` matrix as a network of nearest-neighbour RBS gates on d wires, one
+    excitation.
 
-    Amplitude k sits on the state with wire k alone at 1. d(d-1)/2 rotations (SingleExcitation by twice the planar angle); a real matrix
-    needs besides only Z gates, a complex one PhaseShifts (Reck et al., PRL 73, 58, 1994; Clements et al., Optica 3, 1460, 2016).
+    Amplitude k sits on the state with wire k alone at 1. d(d-1)/2 rotations (SingleExcitation by twice the planar
+    angle); a real matrix needs besides only Z gates, a complex one PhaseShifts (Reck et al., PRL 73, 58, 1994;
+    Clements et al., Optica 3, 1460, 2016).
     Raises ``ValueError`` when the matrix is not unitary, with its defect.
     """
     d = matrix.shape[0]
     real = not np.iscomplexobj(matrix) or not np.any(matrix.imag)
     defect = float(np.linalg.norm(matrix.conj().T @ matrix - np.eye(d))) if matrix.shape == (d, d) else math.inf
     if not defect <= 1e-8:
-        raise ValueError(f"a Givens network needs a square orthogonal or unitary matrix, ‖U†U − 1‖ = {defect:.3g}, shape {matrix.shape}")
+        raise ValueError(
+            f"a Givens network needs a square unitary matrix, got shape {matrix.shape} with ‖U†U − 1‖ = {defect:.3g}"
+        )
     work = matrix.astype(complex)
     undo: list[list[Operation]] = []
     for column in range(d - 1):
@@ -67,14 +73,16 @@ def unary_block(circuit: Circuit, states: np.ndarray) -> np.ndarray:
 
 
 def dense(matrix: np.ndarray) -> Circuit:
-    """A unitary on n qubits as one QubitUnitary; ``elementary`` takes it apart. Raises ``ValueError`` when it is not unitary."""
+    """A unitary on n qubits as one QubitUnitary; ``elementary`` takes it apart. Raises ``ValueError`` when it is not
+    unitary."""
     n = (matrix.shape[0] - 1).bit_length()
     check_unitary(matrix, n, "matrix")
     return Circuit(max(n, 1), (Operation("QubitUnitary", tuple(range(n)), (), np.asarray(matrix, complex)),))
 
 
 def diagonal(phases: np.ndarray) -> Circuit:
-    """exp(i phases), ``(2**n,)``, as a network of multiplexed RZ: 2**n - 1 rotations, up to a global phase (Möttönen 2004)."""
+    """exp(i phases), ``(2**n,)``, as a network of multiplexed RZ: 2**n - 1 rotations, up to a global phase (Möttönen
+    2004)."""
     n = (len(phases) - 1).bit_length()
     if len(phases) != 2**n or n < 1 or not np.all(np.isfinite(phases)):
         raise ValueError(f"phases need a length that is a power of two and finite values, got {len(phases)} of them")
@@ -82,7 +90,8 @@ def diagonal(phases: np.ndarray) -> Circuit:
 
 
 def multiplexed_phases(phases: np.ndarray, wires: Sequence[int]) -> list[Operation]:
-    """Phases on wires as RZ and CNOT. On pairs: mean and half difference; the difference is a multiplexed RZ on the last wire."""
+    """Phases on wires as RZ and CNOT. On pairs: mean and half difference; the difference is a multiplexed RZ on the
+    last wire."""
     if len(wires) == 0:
         return []
     even, odd = phases[0::2], phases[1::2]
@@ -103,8 +112,8 @@ def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: 
 def permutation(image: Sequence[int]) -> Circuit:
     """A permutation of the 2**n basis states (i goes to ``image[i]``) as X, CNOT, Toffoli and larger controlled NOTs.
 
-    Transformation-based synthesis (Miller, Maslov, Dueck, DAC 2003): basis state after basis state is moved home by gates that leave
-    all smaller ones alone. Raises ``ValueError`` when ``image`` is no permutation of a power of two.
+    Transformation-based synthesis (Miller, Maslov, Dueck, DAC 2003): basis state after basis state is moved home by
+    gates that leave all smaller ones alone. Raises ``ValueError`` when ``image`` is no permutation of a power of two.
     """
     size = len(image)
     n = (size - 1).bit_length()
@@ -143,8 +152,8 @@ def elementary(circuit: Circuit) -> Circuit:
 def t_count(circuit: Circuit, precision: float = 1e-3) -> int:
     """Estimated T gates of a circuit of elementary gates.
 
-    A rotation by a multiple of pi/4 costs 0 or 1; any other is approximated to ``precision`` with 3 log2(1/precision) T gates
-    (Ross and Selinger, arXiv:1403.2975, leading term). An estimate, not a synthesis.
+    A rotation by a multiple of pi/4 costs 0 or 1; any other is approximated to ``precision`` with 3
+    log2(1/precision) T gates (Ross and Selinger, arXiv:1403.2975, leading term). An estimate, not a synthesis.
     """
     each = math.ceil(3 * math.log2(1 / precision))
     total = 0
@@ -164,22 +173,23 @@ def t_count(circuit: Circuit, precision: float = 1e-3) -> int:
 def shannon_counts(qubits: int) -> dict[str, int]:
     """CNOTs and rotations of PennyLane's quantum Shannon decomposition of a generic unitary on so many qubits.
 
-    9/16 4**n - 3/2 2**n CNOTs (Shende, Bullock, Markov, arXiv:quant-ph/0406176, Table 1, without the last optimisations); rotations
-    by the recursion R(n) = 4 R(n-1) + 3 2**(n-1) + 8 from R(2) = 15, read off the circuits for n = 2 to 5.
+    9/16 4**n - 3/2 2**n CNOTs (Shende, Bullock, Markov, arXiv:quant-ph/0406176, Table 1, without the last
+    optimisations); rotations by the decomposition's recursion R(n) = 4 R(n-1) + 3 2**(n-1) from R(2) = 15 (four
+    smaller unitaries, three multiplexed rotations).
     """
     if qubits == 1:
         return {"cnot": 0, "rotations": 3}
     rotations = 15
     for n in range(3, qubits + 1):
-        rotations = 4 * rotations + 3 * 2 ** (n - 1) + 8
+        rotations = 4 * rotations + 3 * 2 ** (n - 1)
     return {"cnot": 3 if qubits == 2 else 9 * 4**qubits // 16 - 3 * 2**qubits // 2, "rotations": rotations}
 
 
 def summary(circuit: Circuit, precision: float = 1e-3, exact_to: int = 4) -> dict[str, Any]:
     """Gate counts, depth, two-qubit and T-count of the elementary circuit.
 
-    Matrices on at most ``exact_to`` qubits are taken apart and counted; larger ones are counted by ``shannon_counts`` (the depth is then
-    null, with the reason).
+    Matrices on at most ``exact_to`` qubits are taken apart and counted; larger ones are counted by
+    ``shannon_counts`` (the depth is then null, with the reason).
     """
     large = [op for op in circuit.operations if op.name == "QubitUnitary" and len(op.wires) > exact_to]
     small = Circuit(circuit.qubits, tuple(op for op in circuit.operations if op not in large), circuit.initial)
@@ -194,7 +204,9 @@ def summary(circuit: Circuit, precision: float = 1e-3, exact_to: int = 4) -> dic
         "two_qubit": counts["two_qubit"] + sum(e["cnot"] for e in extra),
         "rotations": rotations,
         "depth": None if large else counts["depth"],
-        "depth_reason": f"{len(large)} matrices on more than {exact_to} qubits are counted by formula" if large else None,
+        "depth_reason": f"{len(large)} matrices on more than {exact_to} qubits are counted by formula"
+        if large
+        else None,
         "t_count": t_count(flat, precision) + each * sum(e["rotations"] for e in extra),
         "t_precision": precision,
     }

@@ -1,4 +1,5 @@
-"""Fit a circuit to a state, a unitary, a distribution or labelled data; a step at a time, so that a caller can watch, save and resume."""
+"""Fit a circuit to a state, a unitary, a distribution or labelled data; a step at a time, so that a caller can
+watch, save and resume."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learnt: the target's numbers, or data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter held out."""
+    """What is learnt: the target's numbers, or data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter
+    held out."""
 
     kind: str
     target: np.ndarray | None = None
@@ -32,11 +34,14 @@ class Task:
 
 
 def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
-    """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or is not normalised."""
+    """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or
+    is not normalised."""
     size = 2**qubits
     if isinstance(given, str):
         if given not in NAMES.get(kind, ()):
-            raise ValueError(f"unknown target {given!r} of a {kind} task; known are {', '.join(NAMES.get(kind, ()))}, or give its numbers")
+            raise ValueError(
+                f"unknown target {given!r} of a {kind} task: expected {', '.join(NAMES.get(kind, ()))}, or numbers"
+            )
         given = named_target(given, kind, qubits)
     if given is None:
         raise ValueError(f"a {kind} task needs a target: a name ({', '.join(NAMES[kind])}) or its numbers")
@@ -52,7 +57,9 @@ def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
         raise ValueError("a target distribution has real entries")
     target = target.real.astype(float)
     if target.min() < 0 or not abs(target.sum() - 1) < 1e-6:
-        raise ValueError(f"a target distribution must be non-negative with sum 1, got least {target.min():.3g} and sum {target.sum():.6g}")
+        raise ValueError(
+            f"a target distribution is non-negative with sum 1, got least {target.min():.3g}, sum {target.sum():.6g}"
+        )
     return target
 
 
@@ -81,7 +88,8 @@ def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
 
 
 def labelled(name: str, samples: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Angles ``(m, features)`` and labels of a small classification problem; plane data is repeated over the features."""
+    """Angles ``(m, features)`` and labels of a small classification problem; plane data is repeated over the
+    features."""
     rng = np.random.default_rng(seed)
     if name == "parity":
         bits = rng.integers(0, 2, (samples, features))
@@ -98,7 +106,8 @@ def labelled(name: str, samples: int, features: int, seed: int) -> tuple[np.ndar
 
 
 class Fit:
-    """A circuit, a task and an optimiser. ``step()`` makes one update; ``state_dict`` and ``load_state_dict`` resume exactly.
+    """A circuit, a task and an optimiser. ``step()`` makes one update; ``state_dict`` and ``load_state_dict`` resume
+    exactly.
 
     Raises ``ValueError`` for unknown tasks and optimisers, and for tasks an optimiser does not serve.
     """
@@ -132,7 +141,8 @@ class Fit:
         if task.target is not None:
             self.target = torch.as_tensor(task.target, dtype=complex_dtype if task.kind != "distribution" else dtype)
         if task.kind == "classification":
-            assert task.data is not None and task.labels is not None
+            assert task.data is not None
+            assert task.labels is not None
             expect_shape("data", task.data.shape[1:], (circuit.n_inputs,))
             self.data = torch.as_tensor(task.data, dtype=dtype)
             self.labels = torch.as_tensor(task.labels, dtype=dtype)
@@ -199,7 +209,11 @@ class Fit:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything a resumed run needs: tensors and numbers only, readable with ``weights_only``."""
-        return {"parameters": self.parameters.detach().clone(), "optimizer": self.optimizer.state_dict(), "steps": self.steps}
+        return {
+            "parameters": self.parameters.detach().clone(),
+            "optimizer": self.optimizer.state_dict(),
+            "steps": self.steps,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         expect_shape("saved parameters", tuple(state["parameters"].shape), (self.circuit.n_parameters,))

@@ -1,4 +1,5 @@
-"""The fast engine against PennyLane (outputs and gradients) and against the naive engine, on random circuits of the whole gate set."""
+"""The fast engine against PennyLane (outputs and gradients) and against the naive engine, on random circuits of the
+whole gate set."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from qattn.circuits import device, engine, naive
 from qattn.circuits.ansatz import ANSATZE, build
 from qattn.circuits.circuit import Circuit, Operation, Slot
@@ -22,12 +24,21 @@ def unitary(rng: np.random.Generator, size: int) -> np.ndarray:
 def random_circuit(seed: int, qubits: int, length: int, inputs: bool = False) -> Circuit:
     """Gates drawn from the whole set, every angle a parameter (or an input), wires in any order."""
     rng = np.random.default_rng(seed)
-    names = [n for n, g in GATES.items() if g.wires <= qubits] + ["MultiRZ", "PauliRot", "QubitUnitary", "DiagonalQubitUnitary"]
+    names = [n for n, g in GATES.items() if g.wires <= qubits] + [
+        "MultiRZ",
+        "PauliRot",
+        "QubitUnitary",
+        "DiagonalQubitUnitary",
+    ]
     names += ["MultiControlledX"] if qubits > 1 else []
     operations: list[Operation] = []
     count = {"parameters": 0, "inputs": 0}
     for name in rng.choice(names, length):
-        k = GATES[name].wires if name in GATES else int(rng.integers(2 if name == "MultiControlledX" else 1, qubits + 1))
+        k = (
+            GATES[name].wires
+            if name in GATES
+            else int(rng.integers(2 if name == "MultiControlledX" else 1, qubits + 1))
+        )
         if k > qubits:
             continue
         wires = tuple(int(w) for w in rng.choice(qubits, k, replace=False))
@@ -36,7 +47,10 @@ def random_circuit(seed: int, qubits: int, length: int, inputs: bool = False) ->
             source = "inputs" if inputs and rng.random() < 0.4 else "parameters"
             angles.append(Slot(count[source], source, *((2.0, 0.1) if rng.random() < 0.2 else ())))
             count[source] += 1
-        data = {"QubitUnitary": lambda k=k: unitary(rng, 2**k), "DiagonalQubitUnitary": lambda k=k: np.exp(1j * rng.normal(size=2**k))}
+        data = {
+            "QubitUnitary": lambda k=k: unitary(rng, 2**k),
+            "DiagonalQubitUnitary": lambda k=k: np.exp(1j * rng.normal(size=2**k)),
+        }
         word = "".join(rng.choice(list("IXYZ"), k)) if name == "PauliRot" else ""
         operations.append(Operation(str(name), wires, tuple(angles), data[name]() if name in data else None, word))
     return Circuit(qubits, tuple(operations))
@@ -80,7 +94,9 @@ def test_fast_agrees_with_pennylane(seed: int, qubits: int, length: int) -> None
     shared=st.booleans(),
     keep=st.booleans(),
 )
-def test_batches_agree_with_the_naive_engine(seed: int, qubits: int, length: int, batch: int, shared: bool, keep: bool) -> None:
+def test_batches_agree_with_the_naive_engine(
+    seed: int, qubits: int, length: int, batch: int, shared: bool, keep: bool
+) -> None:
     circuit = random_circuit(seed, qubits, length, inputs=True)
     p = values(circuit, seed, torch.float64, None if shared else batch)
     x = torch.tensor(np.random.default_rng(seed + 1).uniform(-3, 3, (batch, circuit.n_inputs)), requires_grad=True)
