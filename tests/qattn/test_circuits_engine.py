@@ -9,7 +9,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qattn.circuits import device, engine, naive
+from qattn.circuits import device, engine, naive, sweep
 from qattn.circuits.ansatz import ANSATZE, build
 from qattn.circuits.circuit import Circuit, Operation, Slot
 from qattn.circuits.gates import GATES
@@ -102,10 +102,10 @@ def test_batches_agree_with_the_naive_engine(
     x = torch.tensor(np.random.default_rng(seed + 1).uniform(-3, 3, (batch, circuit.n_inputs)), requires_grad=True)
     states = torch.tensor(unitary(np.random.default_rng(seed), 2**qubits)[:1]).expand(batch, -1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "LEAST_COLUMNS", 2)
-        patch.setattr(engine, "SLICE_BYTES", 1)
+        patch.setattr(sweep, "LEAST_COLUMNS", 2)
+        patch.setattr(sweep, "SLICE_BYTES", 1)
         if not keep:
-            patch.setattr(engine, "KEEP_BYTES", 0)
+            patch.setattr(sweep, "KEEP_BYTES", 0)
         for start in (None, states):
             fast, slow = engine.run(circuit, p, x, start).amplitudes(), naive.state_vector(circuit, p, x, start)
             assert fast.shape == slow.shape == (batch, 2**qubits)

@@ -69,7 +69,7 @@ def test_angles_follow_the_equation(field: str) -> None:
         gradient = model.attention.project.grad
         assert gradient is not None
         if angles is expected:
-            torch.testing.assert_close(gradient, kept, rtol=1e-10, atol=1e-12)  # noqa: F821
+            torch.testing.assert_close(gradient, kept, rtol=1e-10, atol=1e-12)
         kept = gradient.clone()
 
 
