@@ -40,7 +40,8 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; has this run finished?") from None
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path}: not a checkpoint this program wrote ({error}); delete it to start this run over") from error
+        mend = "delete it to start this run over"
+        raise UserError(f"{path}: not a checkpoint this program wrote ({error}); {mend}") from error
 
 
 @torch.no_grad()
@@ -55,7 +56,11 @@ def restore(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def save_training(
-    path: Path, model: nn.Module, optimizers: list[torch.optim.Optimizer], generator: torch.Generator, counters: dict[str, Any]
+    path: Path,
+    model: nn.Module,
+    optimizers: list[torch.optim.Optimizer],
+    generator: torch.Generator,
+    counters: dict[str, Any],
 ) -> None:
     """Everything that must be known to go on bit for bit: weights, optimisers, both random generators, counters."""
     tensors = {f"model.{name}": tensor for name, tensor in weights(model).items()}

@@ -1,8 +1,8 @@
 """A whole experiment: every run to its end, one after another or side by side, then one report.
 
-    OUT/experiment.json   what was asked (its identity guards the folder), the facts of its tasks, the environment
-    OUT/runs/*/           one folder a run (`experiments.store`)
-    OUT/report.html, results.json, results.csv, figures/
+OUT/experiment.json   what was asked (its identity guards the folder), the facts of its tasks, the environment
+OUT/runs/*/           one folder a run (`experiments.store`)
+OUT/report.html, results.json, results.csv, figures/
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from experiments import files
 from experiments.config import Experiment, Job, jobs
-from experiments.config.stored import experiment_identity, to_yaml
-from experiments.config.stored import smoke as quick
+from experiments.config.jobs import experiment_identity
+from experiments.config.printing import config_text
 from experiments.environment import describe
 from experiments.errors import UserError
 from experiments.models import build_for, ledger
@@ -32,25 +34,39 @@ OURS = "experiment.json"
 
 
 def run_experiment(
-    experiment: Experiment, *, out: Path, workers: int = 1, scheduler: str | None = None, fresh: bool = False,
-    smoke: bool = False, command: str = "", as_json: bool = False, **_: Any,
+    experiment: Experiment,
+    *,
+    out: Path,
+    workers: int = 1,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    smoke: bool = False,
+    command: str = "",
+    as_json: bool = False,
+    **_: Any,
 ) -> int:
     """Run what is not yet done, then write the report. Exit code 0, or 1 when a run failed.
 
     The same experiment on the same ``out`` goes on where it stopped; another one there is refused (``fresh`` starts
     over). Interrupted, it leaves a report of what is finished.
-    """  # fmt: skip
+    """
     if smoke:
-        experiment, out, fresh = quick(experiment), out.with_name(out.name + "-smoke"), True
+        experiment, out, fresh = one_batch(experiment), out.with_name(out.name + "-smoke"), True
     todo = jobs(experiment)
     with claim(out, experiment, fresh):
         check(todo)
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
         record = {
-            "schema": 1, "name": experiment.name, "description": experiment.description, "identity": experiment_identity(experiment),
-            "comparison": experiment.comparison.model_dump(), "tasks": facts, "config_yaml": to_yaml(experiment.data()),
-            "environment": describe(), "command": command,
-        }  # fmt: skip
+            "schema": 1,
+            "name": experiment.name,
+            "description": experiment.description,
+            "identity": experiment_identity(experiment),
+            "comparison": experiment.comparison.model_dump(),
+            "tasks": facts,
+            "config_yaml": config_text(experiment.data()),
+            "environment": describe(),
+            "command": command,
+        }
         files.write_json(out / OURS, record)
         sample = experiment.output.sample.model_dump()
         places = [(job, out / "runs" / folder_name(job)) for job in todo]
@@ -62,7 +78,7 @@ def run_experiment(
                     run_all(places, sample, progress, workers=workers, scheduler=scheduler)
                 else:
                     for job, folder in places:
-                        progress.finished(job, run_job(job, folder, sample, lambda event, job=job: progress.update(job, event)))  # type: ignore[misc]
+                        progress.finished(job, run_job(job, folder, sample, partial(progress.update, job)))
             finally:
                 records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
                 if records:
@@ -98,7 +114,8 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UserError(f"{out}: another qattn is running this experiment; wait for it or choose another --out") from None
+            busy = "another qattn is running this experiment; wait for it or choose another --out"
+            raise UserError(f"{out}: {busy}") from None
         if fresh:
             shutil.rmtree(out / "runs", ignore_errors=True)
             marker.unlink(missing_ok=True)
@@ -116,6 +133,18 @@ def check(todo: list[Job]) -> None:
         build_for(job, load_task(job))
 
 
+def one_batch(experiment: Experiment) -> Experiment:
+    """The same experiment with two steps and one seed (--smoke): something of everything."""
+
+    def short(holder: Any) -> Any:
+        return holder.model_copy(update={"optimizer": holder.optimizer.model_copy(update={"warmup": 0})})
+
+    two = {"steps": 2, "evaluate_every": 2, "log_every": 1, "checkpoint_every": 1}
+    training = short(experiment.training).model_copy(update=two)
+    models = {name: short(model) for name, model in experiment.models.items()}
+    return replace(experiment, training=training, models=models, seeds=experiment.seeds[:1])
+
+
 def plan(experiment: Experiment) -> list[dict[str, Any]]:
     """Every run with its parameters and an estimate of its time, from a few measured steps of each model."""
     seconds: dict[tuple[str, str], float] = {}
@@ -127,9 +156,14 @@ def plan(experiment: Experiment) -> list[dict[str, Any]]:
         if key not in seconds:
             seconds[key] = _estimate(job, model)
         rows.append(
-            {"task": job.task_name, "model": job.model_name, "seed": job.seed,
-             "parameters": sum(ledger(model).values()), "seconds": seconds[key]}
-        )  # fmt: skip
+            {
+                "task": job.task_name,
+                "model": job.model_name,
+                "seed": job.seed,
+                "parameters": sum(ledger(model).values()),
+                "seconds": seconds[key],
+            }
+        )
     return rows
 
 
@@ -165,6 +199,4 @@ def summary(experiment: Experiment) -> dict[str, dict[str, int]]:
     """Parameters of every model by group, for the first task."""
     first = jobs(experiment)[0].task_name
     chosen = {job.model_name: job for job in jobs(experiment) if job.task_name == first}
-    return {
-        name: ledger(build_for(job, load_task(job))) for name, job in chosen.items()
-    }
+    return {name: ledger(build_for(job, load_task(job))) for name, job in chosen.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -39,10 +40,8 @@ def _processor() -> str:
 
 def reset_peak_memory() -> None:
     """Start a new peak, where the system can (Linux); elsewhere the peak is the whole process's."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        pass
 
 
 def peak_memory_mib() -> float:

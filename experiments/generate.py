@@ -27,16 +27,23 @@ def prompt_ids(prompt: str, tokenizer: Tokenizer) -> list[int]:
 
 @torch.no_grad()
 def continue_text(
-    model: Any, tokenizer: Tokenizer, prompt: str, tokens: int, *, temperature: float = 1.0, top_k: int | None = None,
-    top_p: float | None = None, seed: int = 0,
+    model: Any,
+    tokenizer: Tokenizer,
+    prompt: str,
+    tokens: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
 ) -> Iterator[int]:
     """Ids of the continuation one by one. A text longer than the model's limit is seen through a sliding window."""
-    model.eval()
-    generator = torch.Generator().manual_seed(seed)
     ids = torch.tensor([prompt_ids(prompt, tokenizer)])
+    generator = torch.Generator().manual_seed(seed)
+    model.eval()
     try:
         for token in sampling.generate(
-            model, ids, tokens, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+            model, ids, tokens, temperature=float(temperature), top_k=top_k, top_p=top_p, generator=generator
         ):
             yield int(token)
     except ValueError as error:
@@ -57,8 +64,13 @@ def likeliest(model: Any, tokenizer: Tokenizer, prompt: str, count: int) -> dict
     entropy = torch.special.entr(log_probs.exp()).sum().item()
     return {
         "tokens": [
-            {"token": tokenizer.decode([int(index)]), "id": int(index), "logprob": float(value), "probability": math.exp(value)}
+            {
+                "token": tokenizer.decode([int(index)]),
+                "id": int(index),
+                "logprob": float(value),
+                "probability": math.exp(value),
+            }
             for value, index in zip(top.values, top.indices, strict=True)
         ],
         "perplexity": math.exp(entropy),
-    }  # fmt: skip
+    }

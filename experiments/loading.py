@@ -8,7 +8,6 @@ from typing import Any
 
 from experiments import checkpoint
 from experiments.config import Job
-from experiments.config.stored import job_from
 from experiments.errors import UserError
 from experiments.models import build
 from experiments.store import RunFolder
@@ -36,7 +35,8 @@ def finished(path: Path) -> list[Path]:
     """
     if not path.exists():
         raise UserError(f"{path}: no such folder; give an experiment's --out folder or one of its runs")
-    folders = [path] if RunFolder(path).model.exists() else sorted(each.parent for each in path.glob("runs/*/model.safetensors"))
+    inside = sorted(model.parent for model in path.glob("runs/*/model.safetensors"))
+    folders = [path] if RunFolder(path).model.exists() else inside
     if not folders:
         raise UserError(f"{path}: no finished run here; give an experiment's --out folder or one of its runs")
     return folders
@@ -46,7 +46,7 @@ def load(folder: Path, dtype: str | None = None) -> Trained:
     """The trained model of one run folder, optionally in another precision."""
     run = RunFolder(folder)
     tensors, metadata = checkpoint.load(run.model)
-    job = job_from(metadata["job"], run.model)
+    job = Job.from_dict(metadata["job"], run.model)
     tokenizer = from_json(run.tokenizer.read_text(encoding="utf-8"), run.tokenizer)
     model = build(job.model_name, job.model, tokenizer.size, job.task.block, job.seed, dtype or job.training.dtype)
     checkpoint.restore(model, tensors, run.model)

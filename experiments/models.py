@@ -58,6 +58,4 @@ def build_for(job: Job, task: TokenTask) -> Any:
 def ledger(model: Any) -> dict[str, int]:
     """How many trainable numbers sit where: group → count; tied ones once."""
     parameters = dict(model.named_parameters())
-    return {
-        group: sum(parameters[name].numel() for name in names) for group, names in model.parameter_groups().items()
-    }
+    return {group: sum(parameters[name].numel() for name in names) for group, names in model.parameter_groups().items()}

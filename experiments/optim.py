@@ -9,14 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-
 HIDDEN = ("attention", "feedforward", "control")
 """The parameter groups whose matrices map hidden vectors to hidden vectors: Muon's."""
 
 
 @torch.no_grad()
 def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
-    """Roughly UVᵀ of ``matrix = U S Vᵀ`` by the quintic Newton–Schulz iteration of Muon (singular values in 0.7–1.2)."""
+    """Roughly UVᵀ of ``matrix = U S Vᵀ`` by the quintic Newton–Schulz iteration of Muon (singular values 0.7–1.2)."""
     a, b, c = 3.4445, -4.7750, 2.0315
     x = matrix.mT if matrix.shape[-2] > matrix.shape[-1] else matrix
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)

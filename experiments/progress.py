@@ -62,8 +62,12 @@ class Progress:
         row.update({"step": record["steps"], "val_nats": record["val_nats"], "status": record["status"]})
         if record["status"] == "failed":
             self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: stopped, {record['failure']['reason']}")
+        elif record.get("collapse"):
+            fall = "from {from:.2f} to {to:.2f} nats at step {step} and did not come back".format(**record["collapse"])
+            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: collapsed, {fall}")
         elif not fresh and self.live is None:
-            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: done before, {record['val_nats']:.4f} nats")
+            nats = f"{record['val_nats']:.4f} nats"
+            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: done before, {nats}")
         if self.live is not None:
             self.live.update(self._table(), refresh=True)
 
@@ -108,14 +112,13 @@ class Progress:
 
     def _seconds_left(self) -> float | None:
         """Of the whole experiment, judging by the share of steps already done since it began."""
-        steps = {key: self._steps(job) for job, key in ((job, self._key(job)) for job in self.jobs)}
-        made = sum(min(self.rows[key].get("step", 0), count) for key, count in steps.items() if self.rows[key].get("train_nats"))
-        wanted = sum(count - min(self.rows[key].get("step", 0), count) for key, count in steps.items() if key not in self.done)
+        made = wanted = 0
+        for job in self.jobs:
+            row = self.rows[self._key(job)]
+            step = row.get("step", 0)
+            made += step if "train_nats" in row else 0  # trained now, not by an earlier command
+            wanted += 0 if self._key(job) in self.done else job.training.steps - step
         return (time.perf_counter() - self.began) / made * wanted if made else None
-
-    @staticmethod
-    def _steps(job: Job) -> int:
-        return job.training.steps
 
     def _table(self) -> Any:
         from rich.table import Table

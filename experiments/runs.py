@@ -14,28 +14,26 @@ import torch
 from experiments import checkpoint, files
 from experiments.audit import audit_model
 from experiments.config import Job
-from experiments.config.stored import job_data, to_yaml
+from experiments.config.tasks import TaskConfig
 from experiments.environment import peak_memory_mib, reset_peak_memory
 from experiments.generate import continue_text
 from experiments.models import build_for, ledger
 from experiments.store import RunFolder
-from experiments.tasks.text import TokenTask, text_task
-from experiments.train import Diverged, Watch, fit
+from experiments.tasks import TASKS, TokenTask
+from experiments.train import Diverged, Watch, collapse, fit
 
 AUDITED = (4, 64)
 """Texts and their length in an audit: the first windows of the validation split."""
 
 
 @lru_cache(maxsize=4)
-def _task(name: str, fields: str, cls: type) -> TokenTask:
-    config = cls.model_validate_json(fields)
-    values = config.model_dump(exclude={"kind"})
-    return text_task(name, **values)
+def _task(name: str, config: TaskConfig) -> TokenTask:
+    return TASKS[config.kind](name, config)
 
 
 def load_task(job: Job) -> TokenTask:
     """The job's task; read and tokenized once a process."""
-    return _task(job.task_name, job.task.model_dump_json(), type(job.task))
+    return _task(job.task_name, job.task)
 
 
 def folder_name(job: Job) -> str:
@@ -54,7 +52,7 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
     reset_peak_memory()
     task = load_task(job)
     model = build_for(job, task)
-    files.write_text(folder / "config.yaml", to_yaml(job_data(job)))
+    files.write_text(folder / "config.yaml", job.to_yaml())
     files.write_text(run.tokenizer, task.tokenizer.to_json())
     failure = None
     began, began_cpu = time.perf_counter(), time.process_time()
@@ -67,13 +65,17 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
     finally:
         run.close()
     record = describe(job, task, model, run) | {
-        "status": "failed" if failure else "done", "failure": failure, "seconds": seconds, "cpu_seconds": cpu, "steps": steps,
+        "status": "failed" if failure else "done",
+        "failure": failure,
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "steps": steps,
         "tokens_seen": steps * job.training.batch * task.block,
         "tokens_per_second": steps * job.training.batch * task.block * job.training.threads / cpu if cpu else 0.0,
         "peak_memory_mib": peak_memory_mib(),
-    }  # fmt: skip
+    }
     if failure is None:
-        checkpoint.save(run.model, checkpoint.weights(model), {"job": job_data(job)})
+        checkpoint.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
         record |= judge(model, task, record["history"], sample, job.seed)
     run.finish(record)
     return record
@@ -94,11 +96,24 @@ def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str,
             history["validation"].append([event["step"], event["val_nats"]])
     parts = ledger(model)
     return {
-        "schema": 1, "task": job.task_name, "model": job.model_name, "kind": job.model.kind, "seed": job.seed,
-        "parameters": sum(parts.values()), "ledger": parts, "flops_per_token": model.flops_per_token(task.block),
-        "threads": job.training.threads, "history": history, "val_nats": None, "bits_per_char": None, "accuracy": None,
-        "audit": None, "samples": [], "identity": job.identity(),
-    }  # fmt: skip
+        "schema": 1,
+        "task": job.task_name,
+        "model": job.model_name,
+        "kind": job.model.kind,
+        "seed": job.seed,
+        "parameters": sum(parts.values()),
+        "ledger": parts,
+        "flops_per_token": model.flops_per_token(task.block),
+        "threads": job.training.threads,
+        "history": history,
+        "val_nats": None,
+        "bits_per_char": None,
+        "accuracy": None,
+        "audit": None,
+        "samples": [],
+        "collapse": collapse(history["train"]),
+        "identity": job.identity(),
+    }
 
 
 def judge(
@@ -110,11 +125,18 @@ def judge(
     if prompt is None:
         prompt = task.tokenizer.decode(task.validation[: task.block].tolist()).split("\n")[0] or "\n"
     ids = continue_text(
-        model, task.tokenizer, prompt, sample["tokens"], temperature=sample["temperature"], top_k=sample["top_k"], seed=seed
+        model,
+        task.tokenizer,
+        prompt,
+        sample["tokens"],
+        temperature=sample["temperature"],
+        top_k=sample["top_k"],
+        seed=seed,
     )
     text = task.tokenizer.decode(list(islice(ids, sample["tokens"])))
     return {
-        "val_nats": nats, "bits_per_char": nats / math.log(2) / task.characters_per_token,
+        "val_nats": nats,
+        "bits_per_char": nats / math.log(2) / task.characters_per_token,
         "audit": audit_model(model, audited_windows(task)),
         "samples": [{"prompt": prompt, "text": text, "temperature": sample["temperature"], "top_k": sample["top_k"]}],
-    }  # fmt: skip
+    }

@@ -1,11 +1,11 @@
 """One folder a run: what it was asked, what it measured, what it became.
 
-    RUN/config.yaml            the resolved job
-    RUN/metrics.jsonl          a line an event, flushed as it happens
-    RUN/checkpoint.safetensors the training state (gone when the run is done)
-    RUN/model.safetensors      the trained weights, the job in its metadata
-    RUN/tokenizer.json         text to ids and back
-    RUN/result.json            written last: its existence *is* "done"
+RUN/config.yaml            the resolved job
+RUN/metrics.jsonl          a line an event, flushed as it happens
+RUN/checkpoint.safetensors the training state (gone when the run is done)
+RUN/model.safetensors      the trained weights, the job in its metadata
+RUN/tokenizer.json         text to ids and back
+RUN/result.json            written last: its existence *is* "done"
 """
 
 from __future__ import annotations

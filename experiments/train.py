@@ -41,6 +41,22 @@ class Counters:
     cpu_seconds: float = 0.0
 
 
+def collapse(points: list[list[float]], rise: float = 0.5) -> dict[str, float] | None:
+    """Whether a training fell off its edge of stability and never came back: [step, training nats] points → where.
+
+    Unitary models can scramble their angles within a few steps and then stay near the loss of a model that knows
+    nothing. Named when the last points (a tenth of them) lie more than ``rise`` nats above the lowest ones so far.
+    """
+    if len(points) < 4:
+        return None
+    lowest, at = min((loss, index) for index, (_, loss) in enumerate(points))
+    tail = [loss for _, loss in points[-max(1, len(points) // 10) :]]
+    if sum(tail) / len(tail) <= lowest + rise:
+        return None
+    step = next(step for step, loss in points[at:] if loss > lowest + rise)
+    return {"step": step, "from": lowest, "to": sum(tail) / len(tail)}
+
+
 def stream(seed: int) -> torch.Generator:
     """The generator of the training stream. It depends on the seed alone, so every model of a comparison sees the same
     windows in the same order.
@@ -49,7 +65,13 @@ def stream(seed: int) -> torch.Generator:
 
 
 def fit(
-    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch = lambda _: None
+    model: nn.Module,
+    task: TokenTask,
+    training: Any,
+    optimizer: Any,
+    seed: int,
+    folder: RunFolder,
+    watch: Watch = lambda _: None,
 ) -> Counters:
     """Train ``model`` on ``task`` to ``training.steps``, going on from the folder's checkpoint when there is one.
 
@@ -102,9 +124,11 @@ def _fit(
         done = counters.step == training.steps
         if counters.step % training.log_every == 0 or done:
             event = {
-                "step": counters.step, "train_nats": counters.loss_sum / counters.loss_count, "gradient_norm": norm.item(),
+                "step": counters.step,
+                "train_nats": counters.loss_sum / counters.loss_count,
+                "gradient_norm": norm.item(),
                 "tokens_per_second": counters.step * tokens_a_step / counters.seconds,
-            }  # fmt: skip
+            }
             counters.loss_sum, counters.loss_count = 0.0, 0
             folder.log(event)
             rate = (time.perf_counter() - began) / (counters.step - since)

@@ -1,1 +1,5 @@
-"""Language models whose states evolve by unitaries alone and are read once by the Born rule; and parametrized quantum circuits."""
+"""Language models that evolve by unitaries alone and are read once by the Born rule; parametrized quantum circuits."""
+
+from qattn.models import UnitaryConfig, UnitaryLM
+
+__all__ = ["UnitaryConfig", "UnitaryLM"]

@@ -22,7 +22,7 @@ class Memory:
     """The running state of all layers: Σ_i r^{n−i} k_i v_iᵀ and the sum of squared decays; its size never grows."""
 
     outer: Float[Tensor, "batch maps key_dim values"]
-    weight: Float[Tensor, "maps"]
+    weight: Float[Tensor, " maps"]
 
 
 class Angles(nn.Module):
@@ -54,7 +54,7 @@ class Angles(nn.Module):
 
     def forward(self, control: Float[Tensor, "batch time width"]) -> Float[Tensor, "layers batch time angles"]:
         """All angles of a text at once; O(time²) like any attention, no softmax."""
-        batch, time, _ = control.shape
+        time = control.shape[1]
         query, key, value, local = (control @ self.project).split(self.sizes, -1)
         query, key, value = (self._by_map(part) for part in (query, key, value))
         score = (query @ key.mT) * (self._decay(time) / math.sqrt(self.key_dim))

@@ -28,9 +28,7 @@ def norm_drift(evolve: StateMap, states: Shaped[Tensor, "*batch dim"]) -> float:
     return (_norm(evolve(states)) / _norm(states) - 1).abs().max().item()
 
 
-def inner_product_drift(
-    evolve: StateMap, a: Shaped[Tensor, "*batch dim"], b: Shaped[Tensor, "*batch dim"]
-) -> float:
+def inner_product_drift(evolve: StateMap, a: Shaped[Tensor, "*batch dim"], b: Shaped[Tensor, "*batch dim"]) -> float:
     """max |⟨Ua|Ub⟩ − ⟨a|b⟩| / ‖a‖‖b‖: two initial states under one text."""
     drift = inner(evolve(a), evolve(b)) - inner(a, b)
     return (drift.abs() / (_norm(a) * _norm(b))).max().item()
@@ -54,9 +52,7 @@ def reversal_error(evolve: StateMap, unevolve: StateMap, states: Shaped[Tensor, 
     return (_norm(unevolve(evolve(states)) - states) / _norm(states)).max().item()
 
 
-def causality_defect(
-    log_probs: Callable[[Tensor], Tensor], tokens: Int[Tensor, "batch time"], vocab: int
-) -> float:
+def causality_defect(log_probs: Callable[[Tensor], Tensor], tokens: Int[Tensor, "batch time"], vocab: int) -> float:
     """Largest change of a probability when every token after a position is replaced: future tokens change nothing."""
     time = tokens.shape[1]
     before = log_probs(tokens).exp()

@@ -34,7 +34,8 @@ def log_probabilities(
 class Readout(nn.Module):
     """A complete measurement of a register of dimension ``dim`` with ``vocab`` outcomes.
 
-    * ``povm``: p(w) = Σ_r |(Bφ)_{r,w}|² with an isometry B: C^dim → C^(rank·vocab); Naimark's dilation, lets vocab ≫ dim.
+    * ``povm``: p(w) = Σ_r |(Bφ)_{r,w}|² with an isometry B: C^dim → C^(rank·vocab): Naimark's dilation,
+      which lets vocab ≫ dim.
     * ``projective``: p(w) = ‖P_w φ‖² with the projectors on the dim/vocab axes of each word; no parameters.
 
     ``effects()`` are the positive operators E_w = Σ_r |b_{r,w}⟩⟨b_{r,w}| themselves; they sum to the identity.

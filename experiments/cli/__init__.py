@@ -10,8 +10,12 @@ import sys
 
 import typer
 
+from experiments.cli.audit import audit
+from experiments.cli.circuit import circuit
 from experiments.cli.listing import list_
+from experiments.cli.report import report
 from experiments.cli.run import run
+from experiments.cli.sample import sample
 from experiments.cli.summary import summary
 from experiments.errors import UserError
 
@@ -30,6 +34,10 @@ app = typer.Typer(
 app.command("run")(run)
 app.command("list")(list_)
 app.command("summary")(summary)
+app.command("report")(report)
+app.command("sample")(sample)
+app.command("audit")(audit)
+app.add_typer(circuit)
 
 # The base of all usage errors, from the click that this typer uses: its own, or the installed one.
 UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
@@ -76,6 +84,3 @@ def usage(error: Exception) -> None:
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
     sys.exit(code)
-
-
-from experiments.cli import audit, circuit, report, sample  # noqa: E402, F401  (each family registers its verbs when imported)

@@ -8,13 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import app
 from experiments.errors import UserError
 
 
-@app.command()
 def audit(
-    target: Annotated[str, typer.Argument(help="An experiment's or run's folder, or a configuration (untrained models).")],
+    target: Annotated[str, typer.Argument(help="An experiment's or run's folder, or a config (untrained models).")],
     dtype: Annotated[str | None, typer.Option(help="float32 or float64; default as trained.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
@@ -43,16 +41,19 @@ def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
 
 def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
     from experiments.audit import audit_model
-    from experiments.config import jobs, load_experiment, resolve
+    from experiments.config import jobs, load_experiment
     from experiments.models import build_for
     from experiments.runs import audited_windows, load_task
 
     overrides = [f"training.dtype={dtype}"] if dtype else []
-    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(resolve(load_experiment(config, overrides))))}
-    return {
-        f"{job.model_name} on {job.task_name}, untrained": audit_model(build_for(job, load_task(job)), audited_windows(load_task(job)))
-        for job in chosen.values()
-    }  # fmt: skip
+    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(load_experiment(config, overrides)))}
+    results = {}
+    for job in chosen.values():
+        task = load_task(job)
+        results[f"{job.model_name} on {job.task_name}, untrained"] = audit_model(
+            build_for(job, task), audited_windows(task)
+        )
+    return results
 
 
 def _table(results: dict[str, Any]) -> None:
@@ -61,9 +62,12 @@ def _table(results: dict[str, Any]) -> None:
 
     from experiments.audit import KEYS
 
-    table = Table("model", *(key.replace("_", " ") for key in KEYS), "budget", "unitary", box=None)
+    console = Console()
     for name, result in results.items():
-        numbers = ["–" if result[key] is None else f"{result[key]:.1e}" for key in KEYS]
-        passed = {True: "yes", False: "NO", None: "not claimed"}[result["passed"]]
-        table.add_row(name, *numbers, f"{result['budget']:.0e}", passed)
-    Console().print(table)
+        table = Table("", "largest deviation", box=None, title=name, title_justify="left", title_style="bold")
+        for key in KEYS:
+            value = result[key]
+            table.add_row(key.replace("_", " "), f"none: {result['reasons'][key]}" if value is None else f"{value:.1e}")
+        table.add_row("budget", f"{result['budget']:.0e} ({result['dtype']})")
+        table.add_row("unitary", {True: "yes", False: "NO", None: "not claimed"}[result["passed"]])
+        console.print(table)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli import app
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from qattn.circuits.spec import Spec
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
-app.add_typer(circuit)
 
 SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML or JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]

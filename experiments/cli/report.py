@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli import app
 from experiments.errors import UserError, blame
 
 
-@app.command()
 def report(
     run: Annotated[list[Path], typer.Argument(help="Folders that `qattn run … --out` wrote.", metavar="RUN...")],
     out: Annotated[Path | None, typer.Option(help="Where to write; by default the folder itself.")] = None,

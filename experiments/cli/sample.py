@@ -8,27 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import app
 
-
-@app.command()
 def sample(
     run: Annotated[Path, typer.Argument(help="An experiment's folder (every model answers) or one run's folder.")],
     prompt: Annotated[str, typer.Option(help="What to continue; empty starts a new paragraph.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="How many tokens to write.")] = 200,
     temperature: Annotated[float, typer.Option(help="0 always takes the likeliest token.")] = 0.8,
     top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest tokens of this total probability.")] = None,
-    logprobs: Annotated[int | None, typer.Option(min=1, help="Print the N likeliest next tokens instead of a text.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest of this total probability.")] = None,
+    logprobs: Annotated[int | None, typer.Option(min=1, help="Print the N likeliest next tokens instead.")] = None,
     seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
-    run_seed: Annotated[int | None, typer.Option(help="Which seed's models of an experiment; default the smallest.")] = None,
+    run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Continue a prompt with every trained model, or show their next-token distributions side by side.
 
     Example: `qattn sample runs/quickstart --prompt "ROMEO:" --temperature 0.8 --top-k 20`
     """
-    from experiments.generate import continue_text, likeliest
+    from experiments.generate import continue_text, likeliest, prompt_ids
     from experiments.loading import one_a_model
 
     models = one_a_model(run, run_seed)
@@ -36,6 +33,8 @@ def sample(
         answers = {trained.name: likeliest(trained.model, trained.tokenizer, prompt, logprobs) for trained in models}
         print(json.dumps(answers, ensure_ascii=False)) if as_json else _side_by_side(answers, logprobs)
         return
+    for trained in models:  # before anything is on the screen
+        prompt_ids(prompt, trained.tokenizer)
     texts: dict[str, str] = {}
     for trained in models:
         ids: list[int] = []

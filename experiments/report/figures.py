@@ -6,7 +6,7 @@ for colour-blind readers, and line styles and markers repeat what colours say. N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.2)), (0, (6, 1.6, 1.2, 1.6)))
 MARKERS = "oDs^vPX*"
 METRIC = {"val_nats": "validation loss, nats a token (lower is better)", "accuracy": "accuracy (higher is better)"}
-WIDTH = 6.6  # inches: legible on a phone without a second layout
+WIDTH = 5.8  # inches: legible on a phone without a second layout
 
 
 def styles(models: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ def final_loss(task: Mapping[str, Any], look: Mapping[str, Mapping[str, Any]]) -
         axes.plot(estimate["mean"], y, style["marker"], color=style["color"], ms=7, mec="white", mew=0.8)
         axes.annotate(
             f"{estimate['mean']:.3f}", (estimate["mean"], y), (0, -12), textcoords="offset points", ha="center",
-            size=8.5, color=INK,
+            size=9.5, color=INK,
         )  # fmt: skip
     axes.set_yticks(range(len(rows)), [plain(name) for name, _ in rows])
     axes.set_ylim(len(rows) - 0.15, -0.7)
@@ -101,7 +101,7 @@ def loss_curves(
             axes.axhline(value, color=FAINT, lw=0.8, ls=(0, (4, 3)), zorder=0)
             axes.annotate(
                 plain(floor), (1, value), xycoords=("axes fraction", "data"), xytext=(-3, 2),
-                textcoords="offset points", ha="right", color=FAINT, size=8,
+                textcoords="offset points", ha="right", color=FAINT, size=9,
             )  # fmt: skip
     axes.set_xlabel("training step")
     axes.set_ylabel("loss, nats a token")
@@ -134,9 +134,10 @@ def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
 
 
 def ledger(task: Mapping[str, Any]) -> Figure:
-    """Stacked bars: how many parameters each model keeps in each group."""
-    models = {name: entry["ledger"] for name, entry in task["models"].items() if entry["ledger"]}
-    groups = list(dict.fromkeys(group for entry in models.values() for group in entry))
+    """Stacked bars: how many parameters each model keeps in each group; groups below 1 % in all models are "other"."""
+    models = _large({name: entry["ledger"] for name, entry in task["models"].items() if entry["ledger"]})
+    groups = sorted({group for entry in models.values() for group in entry} - {"other"}, key=_order(models))
+    groups += ["other"] if any("other" in entry for entry in models.values()) else []
     figure, axes = _canvas(1.35 + 0.42 * max(len(models), 1))
     left = dict.fromkeys(models, 0.0)
     for i, group in enumerate(groups):
@@ -153,8 +154,9 @@ def ledger(task: Mapping[str, Any]) -> Figure:
     axes.xaxis.set_major_formatter(lambda value, _: _count(value))
     axes.grid(axis="y", visible=False)
     if groups:
-        axes.legend(frameon=False, ncols=min(len(groups), 5), loc="lower left", bbox_to_anchor=(0, 1.0), borderpad=0,
-                    columnspacing=1.3, handlelength=1.3, fontsize=8.5, labelcolor=INK)  # fmt: skip
+        columns = max(1, min(len(groups), 76 // (max(len(plain(group)) for group in groups) + 5)))
+        figure.legend(frameon=False, ncols=columns, loc="outside upper left", borderpad=0, columnspacing=1.3,
+                      handlelength=1.3, fontsize=9.5, labelcolor=INK)  # fmt: skip
     return figure
 
 
@@ -180,9 +182,9 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
     axes.grid(color=GRID, lw=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(GRID)
-    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
-    axes.xaxis.label.set(size=9, color=FAINT)
-    axes.yaxis.label.set(size=9, color=FAINT)
+    axes.tick_params(length=0, labelsize=10, labelcolor=INK)
+    axes.xaxis.label.set(size=10, color=FAINT)
+    axes.yaxis.label.set(size=10, color=FAINT)
     return figure, axes
 
 
@@ -207,11 +209,13 @@ def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str
         text, above = f"{plain(name)} {value:.2f}", 3 + 10 * (place % 2)
         axes.axvline(value, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=0)
         axes.annotate(text, (value, 1), xycoords=("data", "axes fraction"), xytext=(0, above),
-                      textcoords="offset points", ha="center", color=FAINT, size=8)  # fmt: skip
+                      textcoords="offset points", ha="center", color=FAINT, size=9)  # fmt: skip
     beyond = [f"{plain(name)} {value:.2f}" for name, value in lines if value > reach]
     if beyond:
-        axes.annotate("further right: " + ", ".join(beyond) + " →", (1, 0), xycoords="axes fraction", xytext=(0, 4),
-                      textcoords="offset points", ha="right", color=FAINT, size=8)  # fmt: skip
+        note = axes.annotate("further: " + ", ".join(beyond) + " →", (1, 0), xycoords="axes fraction", xytext=(0, 4),
+                             textcoords="offset points", ha="right", color=FAINT, size=9,
+                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
+        note.set_in_layout(False)
     ends = [low, high, *(value for _, value in shown)]
     pad = (max(ends) - min(ends)) * 0.09 or 0.05
     axes.set_xlim(min(ends) - pad, max(ends) + pad)
@@ -231,6 +235,24 @@ def _thin(points: Sequence[Any], most: int = 200) -> Sequence[Any]:
     """At most about ``most`` points, the last one kept: an SVG of 20,000 points helps nobody."""
     stride = max(1, len(points) // most)
     return [*points[:-1:stride], points[-1]]
+
+
+def _large(ledgers: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The ledgers with every group that is below 1 % of each model summed into "other"."""
+    large = {group for entry in ledgers.values() for group, size in entry.items() if size >= 0.01 * sum(entry.values())}
+    result = {}
+    for name, entry in ledgers.items():
+        result[name] = {group: size for group, size in entry.items() if group in large}
+        small = sum(size for group, size in entry.items() if group not in large)
+        if small:
+            result[name]["other"] = result[name].get("other", 0) + small
+    return result
+
+
+def _order(ledgers: Mapping[str, Mapping[str, int]]) -> Callable[[str], int]:
+    """Groups in the order in which the models name them."""
+    named = list(dict.fromkeys(group for entry in ledgers.values() for group in entry))
+    return named.index
 
 
 def _count(value: float | int) -> str:

@@ -48,7 +48,7 @@ class TokenTask:
         return windows[:, :-1], windows[:, 1:]
 
     def windows(self) -> list[tuple[Tensor, Tensor]]:
-        """The whole validation split once: consecutive windows (n, block) and, where it does not divide, a short last."""
+        """The whole validation split once: consecutive windows (n, block), and a short last one."""
         inputs, targets = self.validation[:-1].long(), self.validation[1:].long()
         whole = len(inputs) // self.block * self.block
         parts = [(inputs[:whole].view(-1, self.block), targets[:whole].view(-1, self.block))]
@@ -95,7 +95,12 @@ def read_text(path: Path, tokenizer: str) -> str:
 
 
 def text_task(
-    name: str, path: str, tokenizer: str = "char", vocab: int | None = None, block: int = 64, train_fraction: float = 0.9
+    name: str,
+    path: str,
+    tokenizer: str = "char",
+    vocab: int | None = None,
+    block: int = 64,
+    train_fraction: float = 0.9,
 ) -> TokenTask:
     """A text file as a task; the first ``train_fraction`` of its characters (bytes) trains, the rest validates.
 
@@ -112,7 +117,8 @@ def text_task(
         train, validation = list(units[:cut]), list(units[cut:])
         tail_characters = len(tail.decode("utf-8", errors="replace")) if isinstance(tail, bytes) else len(tail)
     else:
-        assert isinstance(head, str) and isinstance(tail, str)
+        assert isinstance(head, str)
+        assert isinstance(tail, str)
         if tokenizer == "bpe":
             assert vocab is not None
             codec = PairTokenizer.fit(head, vocab)

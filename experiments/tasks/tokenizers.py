@@ -1,4 +1,4 @@
-"""Text to token ids and back: characters, bytes, or byte-pair merges (Svozil, section II). Stored as JSON, never code."""
+"""Text to token ids and back: characters, bytes, or byte-pair merges (Svozil, section II), stored as JSON."""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.config import Experiment, load_experiment, resolve
+from experiments.config import Experiment, load_experiment
+
+VERSE = "the cat sat on the mat and the dog sat on the log while rain fell over hill and vale"
 
 YAML = """\
 name: tiny
@@ -21,12 +23,12 @@ output: {sample: {prompt: "the ", tokens: 20}}
 
 def experiment(folder: Path, *overrides: str) -> Experiment:
     """The tiny experiment, its text and YAML written to ``folder``."""
-    words = "the cat sat on the mat and the dog sat on the log while rain fell over hill and vale\n".split(" ")
+    words = VERSE.split()
     text = " ".join(words[(i * i + i // 7) % len(words)] for i in range(400))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "verse.txt").write_text(text, encoding="utf-8")
     (folder / "tiny.yaml").write_text(YAML, encoding="utf-8")
-    return resolve(load_experiment(folder / "tiny.yaml", list(overrides)))
+    return load_experiment(folder / "tiny.yaml", list(overrides))
 
 
 def losses(events: Any) -> list[tuple[int, float]]:

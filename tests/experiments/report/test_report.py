@@ -13,7 +13,7 @@ from experiments.compare import summarise
 from experiments.report import draw, write
 from experiments.report.answer import answer, audit_word, scientific
 from experiments.report.figures import plain, styles
-from experiments.report.svg import inline, svg
+from experiments.report.svg import inline, png, svg
 
 TASK = "tiny_shakespeare"
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }} $x$ \udce2"
@@ -194,6 +194,32 @@ def test_the_band_runs_from_the_lowest_to_the_highest_seed(runs, tasks):
     ends = [run["history"]["validation"][-1][1] for run in ours]
     last = path.vertices[path.vertices[:, 0] == 2000][:, 1]
     assert (last.min(), last.max()) == pytest.approx((min(ends), max(ends)))
+
+
+def test_small_groups_are_one_bar_and_nothing_is_lost(runs, tasks):
+    for run in runs:
+        run["ledger"] = {**run["ledger"], "floor": 1, "start": 64}
+        run["parameters"] += 65
+    (axes,) = draw(summarise(runs, tasks, {}, "invented"), runs)[TASK]["ledger"].axes
+    _, labels = axes.get_legend_handles_labels()
+    assert labels[-1] == "other"
+    assert not {"floor", "start"} & set(labels)
+    totals = dict.fromkeys((0, 1, 2), 0.0)
+    for bar in axes.patches:
+        totals[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
+    models = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]
+    assert list(totals.values()) == [entry["parameters"] for entry in models.values()]
+
+
+def test_long_names_leave_room(runs, tasks):
+    """matplotlib warns when labels squeeze the axes to nothing, and a warning is an error here."""
+    for run in runs:
+        run["model"] = f"{run['model']} with a name that goes on and on without an end"
+        run["ledger"] = {f"{group} of the whole model, at length": size for group, size in run["ledger"].items()}
+    for figure in draw(summarise(runs, tasks, {}, "invented"), runs)[TASK].values():
+        svg(figure)
+        png(figure)
+        assert figure.axes[0].get_position().width > 0.25
 
 
 def test_names_are_never_read_as_mathematics():
