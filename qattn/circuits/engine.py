@@ -43,7 +43,8 @@ class Final:
     def natural(self, rows: Tensor) -> Tensor:
         if self.sigma is None:
             return rows
-        return rows.index_select(0, torch.argsort(self.sigma))
+        place = torch.arange(len(self.sigma), device=self.sigma.device)
+        return rows.index_select(0, torch.empty_like(self.sigma).scatter_(0, self.sigma, place))
 
     def diagonal_expectations(self, values: Tensor) -> Tensor:
         """Means of diagonal observables given by their eigenvalues ``(k, 2**n)``: ``(batch, k)``."""

@@ -14,7 +14,6 @@ from qattn.circuits.ansatz import ANSATZE, build
 from qattn.circuits.circuit import Circuit, Operation, Slot
 from qattn.circuits.gates import GATES
 
-TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-6}
 
 
 def unitary(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -82,7 +81,7 @@ def test_fast_agrees_with_pennylane(seed: int, qubits: int, length: int) -> None
         assert torch.allclose(mine, reference, atol=1e-10, rtol=1e-10)
     single = engine.run(circuit, p.detach().float()).amplitudes()
     assert single.dtype == torch.complex64
-    assert torch.allclose(single.to(torch.complex128), ours, atol=3e-6, rtol=0)
+    assert torch.allclose(single.to(torch.complex128), ours, atol=1e-6, rtol=0)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
