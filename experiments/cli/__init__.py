@@ -13,6 +13,7 @@ import typer
 from experiments.cli.audit import audit
 from experiments.cli.circuit import circuit
 from experiments.cli.listing import list_
+from experiments.cli.packing import packing
 from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.sample import sample
@@ -37,7 +38,8 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("sample")(sample)
 app.command("audit")(audit)
-app.add_typer(circuit)
+app.add_typer(packing, name="packing")
+app.add_typer(circuit, name="circuit")
 
 # The base of all usage errors, from the click that this typer uses: its own, or the installed one.
 UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
