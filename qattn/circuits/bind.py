@@ -23,13 +23,16 @@ class Group:
     scale: Tensor | None
     shift: Tensor | None
     batched: bool
+    part: int | None  # all from the constants (0), the parameters (1) or the inputs (2), counted from that part's start
     run: tuple[int, int] | None  # the places when they are consecutive: a slice is cheaper than a gather
 
-    def pick(self, pool: Tensor) -> Tensor:
-        """This group's angles in a row."""
+    def pick(self, values: Tensor) -> Tensor:
+        """This group's angles in a row, from its part or from the whole pool."""
+        if self.run == (0, values.shape[-1]):
+            return values
         if self.run is not None:
-            return pool[..., self.run[0] : self.run[1]]
-        return pool.index_select(-1, self.index.flatten().to(pool.device))
+            return values[..., self.run[0] : self.run[1]]
+        return values.index_select(-1, self.index.flatten().to(values.device))
 
 
 def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> tuple[bool, ...]:
@@ -82,14 +85,19 @@ def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
         return next(counter), 1.0, 0.0
 
     where = [[place_of(angle) for angle in op.angles] for op in circuit.operations]
-    sorted_out: dict[tuple[int, bool], tuple[Gate, list[int]]] = {}
+    starts = (0, offset["parameters"], offset["inputs"])
+    sorted_out: dict[tuple[int, bool, int | None], tuple[Gate, list[int]]] = {}
     for place, op in enumerate(circuit.operations):
         row = row_of(op)
-        sorted_out.setdefault((id(row), flags[place]), (row, []))[1].append(place)
+        parts = {sum(i >= start for start in starts[1:]) for i, _, _ in where[place]}
+        part = parts.pop() if len(parts) == 1 else None
+        sorted_out.setdefault((id(row), flags[place], part), (row, []))[1].append(place)
     result = []
-    for (_, batched), (gate_row, members) in sorted_out.items():
+    for (_, batched, part), (gate_row, members) in sorted_out.items():
         table = [where[m] for m in members]
-        index = torch.tensor([[i for i, _, _ in row] for row in table], dtype=torch.long).reshape(len(members), -1)
+        first = starts[part] if part is not None else 0
+        index = torch.tensor([[i - first for i, _, _ in row] for row in table], dtype=torch.long)
+        index = index.reshape(len(members), -1)
         scale = torch.tensor([[s for _, s, _ in row] for row in table], dtype=torch.float64)
         shift = torch.tensor([[b for _, _, b in row] for row in table], dtype=torch.float64)
         result.append(
@@ -100,6 +108,7 @@ def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
                 None if bool((scale == 1).all()) else scale,
                 None if bool((shift == 0).all()) else shift,
                 batched,
+                part,
                 consecutive(index.flatten().tolist()),
             )
         )
@@ -117,12 +126,6 @@ def consecutive(places: list[int]) -> tuple[int, int] | None:
     return None
 
 
-def joined(parts: list[Tensor]) -> Tensor:
-    """The parts in a row, without a copy where only one has anything in it."""
-    full = [part for part in parts if part.shape[-1]] or parts[:1]
-    return full[0] if len(full) == 1 else torch.cat(full, -1)
-
-
 class Bases:
     """The base matrices (or diagonals) of all gates, kept in stacks, one stack a group: ``(m, K, K)`` or per sample
     ``(m, batch, K, K)``."""
@@ -134,18 +137,27 @@ class Bases:
         data = inputs if inputs is not None and not circuit.amplitude_inputs else parameters.new_zeros(0)
         parts = (constants, parameters, data.to(parameters.dtype))
         batch = next((v.shape[0] for v in parts if v.dim() == 2), None)
-        # a pool of all values an angle can be; what differs from sample to sample is blank in the shared pool
-        shared = joined([part if part.dim() == 1 else parameters.new_zeros(part.shape[-1]) for part in parts])
-        pool = joined([p.expand(batch, p.shape[-1]) for p in parts]) if batch is not None and any(flags) else shared
-        self.stacks = [self.evaluate(group, pool if group.batched else shared) for group in self.groups]
+        pools: dict[bool, Tensor] = {}
+
+        def source(group: Group) -> Tensor:
+            """One part, or all parts in a row; in the shared row what differs from sample to sample is blank."""
+            if group.part is not None:
+                return parts[group.part]
+            if group.batched not in pools:
+                row = [p.expand(batch, p.shape[-1]) if group.batched else p for p in parts]
+                blank = [p if group.batched or p.dim() == 1 else parameters.new_zeros(p.shape[-1]) for p in row]
+                pools[group.batched] = torch.cat(blank, -1)
+            return pools[group.batched]
+
+        self.stacks = [self.evaluate(group, source(group)) for group in self.groups]
         self.device = parameters.device
         self.rows: dict[int, tuple[Tensor, ...]] = {}
 
     @staticmethod
-    def evaluate(group: Group, pool: Tensor) -> Tensor:
+    def evaluate(group: Group, values: Tensor) -> Tensor:
         if group.index.numel() == 0:
-            return group.row.matrix(pool.new_zeros(len(group.members), 0))
-        angles = group.pick(pool).unflatten(-1, group.index.shape)
+            return group.row.matrix(values.new_zeros(len(group.members), 0))
+        angles = group.pick(values).unflatten(-1, group.index.shape)
         if group.scale is not None:
             angles = angles * group.scale.to(angles)
         if group.shift is not None:

@@ -87,8 +87,7 @@ def product_state(
 ) -> tuple[Tensor, Tensor]:
     """The state after the prefix as two factors ``(2**h, batch)`` and ``(2**(n-h), batch)`` of a tensor product."""
     n = circuit.qubits
-    wires = torch.zeros(n, 2, 1, dtype=dtype, device=bases.device)
-    wires[:, 0] = 1
+    wires = torch.tensor([1, 0], dtype=dtype, device=bases.device).expand(n, 2).unsqueeze(-1)
     for depth, level in enumerate(script.prefix):
         places = tuple(p for p in level if p is not None)
         stack = bases.stack(places) if len(places) == n else None

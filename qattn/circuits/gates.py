@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 MatrixOf = Callable[[Tensor], Tensor]  # angles (..., a) real -> matrices (..., K, K), or the diagonals (..., K)
 
@@ -101,23 +102,32 @@ def phase_shift(t: Tensor) -> Tensor:
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
-# Rot in half-angles: columns (phi+omega)/2, (phi-omega)/2, theta/2, and its eight real entries as signed products of
-# cosines and sines.
-ROT_ANGLES = torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, -0.5, 0.0]], dtype=torch.float64)
-ROT_ENTRIES = torch.tensor(
-    [[1, 0, 0, 0, 0, 0, 1, 0], [0, -1, 0, 0, 0, 0, 0, 1], [0, 0, -1, 0, 1, 0, 0, 0], [0, 0, 0, -1, 0, -1, 0, 0]],
+# The entries of Rot are sums of waves: arguments (phi +- theta +- omega) / 2, as cosines and (shifted) as sines, and how
+# the real and imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend
+# their time in such functions.
+ROT_ARGUMENTS = torch.tensor(
+    [[0.5, b, c] for _ in ("cos", "sin") for c in (0.5, -0.5) for b in (0.5, -0.5)], dtype=torch.float64
+)
+ROT_SHIFTS = torch.tensor([0.0] * 4 + [-math.pi / 2] * 4, dtype=torch.float64)
+ROT_ENTRIES = 0.5 * torch.tensor(
+    [
+        [1, 1, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, -1, -1, 0, 0],
+        [0, 0, 0, 0, 0, 0, -1, 1],
+        [0, 0, 1, -1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 1, -1],
+        [0, 0, 1, -1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 1, 1, 0, 0],
+    ],
     dtype=torch.float64,
 )
 
 
 def rot(t: Tensor) -> Tensor:
-    """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2). Few, wide operations: small circuits spend their
-    time here."""
-    half = t @ ROT_ANGLES.to(t)
-    waves = torch.stack([torch.cos(half), torch.sin(half)], -1)  # (..., 3, 2)
-    products = (waves[..., :2, :] * waves[..., 2, :].unsqueeze(-1)).flatten(-2)
-    entries = products @ ROT_ENTRIES.to(t)
-    return torch.view_as_complex(entries.unflatten(-1, (2, 2, 2)))
+    """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2), for angles (phi, theta, omega)."""
+    waves = torch.cos(linear(t, ROT_ARGUMENTS.to(t), ROT_SHIFTS.to(t)))
+    return torch.view_as_complex(linear(waves, ROT_ENTRIES.to(t)).unflatten(-1, (2, 2, 2)))
 
 
 def u3(t: Tensor) -> Tensor:
