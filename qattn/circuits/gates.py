@@ -102,13 +102,9 @@ def phase_shift(t: Tensor) -> Tensor:
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
-# The entries of Rot are sums of waves: arguments (phi +- theta +- omega) / 2, as cosines and (shifted) as sines, and how
-# the real and imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend
-# their time in such functions.
-ROT_ARGUMENTS = torch.tensor(
-    [[0.5, b, c] for _ in ("cos", "sin") for c in (0.5, -0.5) for b in (0.5, -0.5)], dtype=torch.float64
-)
-ROT_SHIFTS = torch.tensor([0.0] * 4 + [-math.pi / 2] * 4, dtype=torch.float64)
+# The entries of Rot are sums of waves, cosines and sines of (phi +- theta +- omega) / 2, and this is how the real and
+# imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend their time here.
+ROT_ARGUMENTS = 0.5 * torch.tensor([[1, 1, 1], [1, -1, 1], [1, 1, -1], [1, -1, -1]], dtype=torch.float64)
 ROT_ENTRIES = 0.5 * torch.tensor(
     [
         [1, 1, 0, 0, 0, 0, 0, 0],
@@ -126,7 +122,8 @@ ROT_ENTRIES = 0.5 * torch.tensor(
 
 def rot(t: Tensor) -> Tensor:
     """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2), for angles (phi, theta, omega)."""
-    waves = torch.cos(linear(t, ROT_ARGUMENTS.to(t), ROT_SHIFTS.to(t)))
+    arguments = linear(t, ROT_ARGUMENTS.to(t))
+    waves = torch.cat([torch.cos(arguments), torch.sin(arguments)], -1)
     return torch.view_as_complex(linear(waves, ROT_ENTRIES.to(t)).unflatten(-1, (2, 2, 2)))
 
 
