@@ -12,6 +12,7 @@ import typer
 
 from experiments.cli.audit import audit
 from experiments.cli.circuit import circuit
+from experiments.cli.contexts import verbs as contexts
 from experiments.cli.listing import list_
 from experiments.cli.packing import packing
 from experiments.cli.report import report
@@ -38,6 +39,7 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("sample")(sample)
 app.command("audit")(audit)
+app.add_typer(contexts, name="contexts")
 app.add_typer(packing, name="packing")
 app.add_typer(circuit, name="circuit")
 

@@ -84,6 +84,13 @@ def test_at_88_degrees_in_gpt3_width_at_most_10_to_the_25():
     assert math.log10(bound) == pytest.approx(25.13, abs=0.01)
 
 
+def test_at_89_degrees_in_100_dimensions_at_most_103():
+    """So "10 000 vectors at 89 to 91 degrees in 100 dimensions" is impossible by two orders of magnitude."""
+    eps = math.cos(math.radians(89))
+    assert math.exp(levenshtein.log_levenshtein(100, eps, "real")) == pytest.approx(103.11, abs=0.01)
+    assert round(math.exp(capacity.bukh_cox_capacity(100, eps, "real"))) == 102  # sharper still near n = d
+
+
 def test_best_bound_reaches_the_listed_bound_and_no_record_breaks_it():
     """Game of Sloanes lists a lower bound a row: ours is never below it, and never above any record of either table."""
     for row in rows("complex"):
