@@ -160,6 +160,12 @@ def ising_xy(t: Tensor) -> Tensor:
     return grid([[1, 0, 0, 0], [0, c, off, 0], [0, off, c, 0], [0, 0, 0, 1]], c)
 
 
+def pswap(t: Tensor) -> Tensor:
+    """SWAP with the phase exp(i phi) on what it moves."""
+    e = phase(t[..., 0])
+    return grid([[1, 0, 0, 0], [0, 0, e, 0], [0, e, 0, 0], [0, 0, 0, 1]], t[..., 0])
+
+
 def single_excitation(t: Tensor) -> Tensor:
     """Planar rotation of |01> and |10> by half the angle: the reconfigurable beam splitter RBS(angle/2)."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
@@ -203,6 +209,15 @@ TABLE: tuple[Gate, ...] = (
     Gate("CH", 2, 0, "dense", constant([[R, R], [R, -R]]), controls=1, real=True, qasm="ch"),
     Gate("SWAP", 2, 0, "permutation", SWAP, real=True, qasm="swap"),
     Gate("ISWAP", 2, 0, "dense", constant([[1, 0, 0, 0], [0, 0, 1j, 0], [0, 1j, 0, 0], [0, 0, 0, 1]])),
+    Gate("SISWAP", 2, 0, "dense", constant([[1, 0, 0, 0], [0, R, R * 1j, 0], [0, R * 1j, R, 0], [0, 0, 0, 1]])),
+    Gate(
+        "ECR",
+        2,
+        0,
+        "dense",
+        constant([[0, 0, R, R * 1j], [0, 0, R * 1j, R], [R, -R * 1j, 0, 0], [-R * 1j, R, 0, 0]]),
+    ),
+    Gate("PSWAP", 2, 1, "dense", pswap, terms=2),
     Gate("CRX", 2, 1, "dense", rx, controls=1, qasm="crx", terms=4),
     Gate("CRY", 2, 1, "dense", ry, controls=1, real=True, qasm="cry", terms=4),
     Gate("CRZ", 2, 1, "diagonal", rz, controls=1, qasm="crz", terms=4),
