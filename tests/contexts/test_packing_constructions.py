@@ -12,7 +12,10 @@ from contexts.packing.galois import GF, prime_power, quaternary_trace
 from contexts.packing.measure import coherence
 from contexts.packing.records import record
 
-DIMENSIONS = {"real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64), "complex": (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 31)}  # fmt: skip
+DIMENSIONS = {
+    "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),
+    "complex": (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 31),
+}
 
 
 @pytest.mark.parametrize(("field", "d"), [(f, d) for f, dims in DIMENSIONS.items() for d in dims])
