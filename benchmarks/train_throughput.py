@@ -2,9 +2,9 @@
 
     python benchmarks/train_throughput.py        # nanoGPT's CPU recipe: 4 layers, 4 heads, dim 128, 64 x 12, V 65
 
-A step is forward, backward and a fused AdamW update on random tokens, one thread. The rounds of the models alternate,
-so that a neighbour on the machine slows all of them alike; the ratio is the median over rounds of the ratios within a
-round.
+A step is forward, backward and a fused AdamW update on random tokens, one thread; the unitary model has the parameters
+of the GPT-2-style one. The rounds of the models alternate, so that a neighbour on the machine slows all of them alike;
+the ratio is the median over rounds of the ratios within a round.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from classical import Transformer, gpt2_style, modern
+from qattn import UnitaryConfig, UnitaryLM
 
 Step = Callable[[Tensor, Tensor], None]
 
@@ -86,11 +87,23 @@ def models(args: argparse.Namespace) -> dict[str, tuple[nn.Module, Callable[[Ten
     shape = {"dim": args.dim, "layers": args.layers, "heads": args.heads}
     reference = PlainGPT(args.vocab, args.block, **shape)
     rows: dict[str, tuple[nn.Module, Callable[[Tensor, Tensor], Tensor]]] = {"reference": (reference, reference.loss)}
+    classical = Transformer(gpt2_style(args.vocab, args.block, **shape))
     ours: dict[str, nn.Module] = {
-        "gpt2_style": Transformer(gpt2_style(args.vocab, args.block, **shape)),
+        "gpt2_style": classical,
         "modern": Transformer(modern(args.vocab, args.block, **shape)),
+        "unitary": equal_unitary(args.vocab, count(classical)),
     }
     return rows | {name: (model, contract_loss(model)) for name, model in ours.items()}
+
+
+def count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+def equal_unitary(vocab: int, parameters: int) -> UnitaryLM:
+    """The strictly unitary model (D = 96, L = 4, MLP control) whose hidden layer makes up ``parameters`` to 1 %."""
+    narrow, wide = (count(UnitaryLM(UnitaryConfig(vocab, dim=96, hidden=hidden))) for hidden in (1, 2))
+    return UnitaryLM(UnitaryConfig(vocab, dim=96, hidden=max(1, 1 + (parameters - narrow) // (wide - narrow))))
 
 
 def measure(steps: dict[str, Step], args: argparse.Namespace) -> dict[str, list[float]]:
@@ -111,7 +124,7 @@ def measure(steps: dict[str, Step], args: argparse.Namespace) -> dict[str, list[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    defaults = {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "rounds": 30, "steps": 5}
+    defaults = {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "rounds": 100, "steps": 2}
     for name, value in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -124,7 +137,7 @@ def main() -> None:
     reference = next(iter(rows))
     report = {
         name: {
-            "parameters": sum(p.numel() for p in rows[name][0].parameters()),
+            "parameters": count(rows[name][0]),
             "tokens_per_second": args.batch * args.block / statistics.median(times),
             "ratio": statistics.median(r / t for r, t in zip(seconds[reference], times, strict=True)),
         }
@@ -136,6 +149,8 @@ def main() -> None:
     print(f"{'model':12} {'parameters':>10} {'tokens/s':>10}   model / {reference}")
     for name, row in report.items():
         print(f"{name:12} {row['parameters']:10,} {row['tokens_per_second']:10,.0f}   {row['ratio']:.3f}")
+    pairs = zip(seconds["gpt2_style"], seconds["unitary"], strict=True)
+    print(f"unitary / gpt2_style at equal parameters: {statistics.median(c / u for c, u in pairs):.3f}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def attention(
     q: Float[Tensor, "batch heads queries d_k"],
     k: Float[Tensor, "batch heads keys d_k"],
     v: Float[Tensor, "batch heads keys d_k"],
-    dropout: float = 0.0,
+    dropout: float | int = 0.0,
 ) -> Float[Tensor, "batch heads queries d_k"]:
     """Causal attention by PyTorch's fused kernel; the queries are the last of the keys' positions."""
     queries, keys = q.shape[-2], k.shape[-2]
@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: TransformerConfig, generator: torch.Generator | None = None):
         super().__init__()
         dim, std = config.dim, config.init_std
-        self.heads, self.qk_norm, self.dropout = config.heads, config.qk_norm, config.dropout
+        self.head_dim, self.qk_norm, self.dropout = config.head_dim, config.qk_norm, config.dropout
         out_std = 0.0 if config.zero_init else std / math.sqrt(2 * config.layers)
         self.qkv = make_linear(dim, 3 * dim, bias=config.bias, std=std, generator=generator)
         self.out = make_linear(dim, dim, bias=config.bias, std=out_std, generator=generator)
@@ -108,18 +108,22 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch time dim"]:
         """Attends from x to x and to what ``cache`` holds, and extends the cache; ``rotation``: see `rotary_table`."""
         batch, time, dim = x.shape
-        # Queries and keys are normalised and turned in one go, as 2h heads: half the number of kernels.
-        qk, v = self.qkv(x).split((2 * dim, dim), dim=-1)
-        qk = qk.view(batch, time, 2 * self.heads, -1)
-        if self.qk_norm:
-            qk = F.rms_norm(qk, qk.shape[-1:], eps=RMS_EPS)
-        qk = qk.transpose(1, 2)
-        if rotation is not None:
-            qk = rotate(qk, rotation)
-        q, k = qk.chunk(2, dim=1)
-        v = v.view(batch, time, self.heads, -1).transpose(1, 2)
+        qkv = self.qkv(x)
+        if rotation is None and not self.qk_norm:
+            q, k, v = (self._split_heads(part) for part in qkv.split(dim, dim=-1))
+        else:  # queries and keys are normalised and turned in one go, as 2h heads: half the number of kernels
+            qk, v = (self._split_heads(part) for part in qkv.split((2 * dim, dim), dim=-1))
+            if self.qk_norm:
+                qk = F.rms_norm(qk, qk.shape[-1:], eps=RMS_EPS)
+            if rotation is not None:
+                qk = rotate(qk, rotation)
+            q, k = qk.chunk(2, dim=1)
         if cache is not None:
             k, v = cache.append(k, v)
         y = attention(q, k, v, self.dropout if self.training else 0.0)
         y = self.out(y.transpose(1, 2).reshape(batch, time, dim))
         return F.dropout(y, self.dropout, self.training) if self.dropout else y
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        """(batch, time, n·d_k) → (batch, n, time, d_k), a view."""
+        return x.view(*x.shape[:2], -1, self.head_dim).transpose(1, 2)

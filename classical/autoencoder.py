@@ -36,9 +36,9 @@ def train_autoencoder(
     generator: torch.Generator,
     vocab: int = 10,
     dim: int = 2,
-    radius: float = 3.0,
+    radius: float | int = 3.0,
     steps: int = 140,
-    rate: float = 0.05,
+    rate: float | int = 0.05,
     every: int = 20,
 ) -> AutoencoderRun:
     """Adam from a random Gaussian cloud, float64; after each step W is rescaled to ‖W‖_F = radius·√vocab.
@@ -68,7 +68,7 @@ def train_autoencoder(
     return AutoencoderRun(recorded, torch.stack(vectors), torch.stack(nats))
 
 
-def polygon(vocab: int, radius: float = 3.0) -> Float[Tensor, "vocab 2"]:
+def polygon(vocab: int, radius: float | int = 3.0) -> Float[Tensor, "vocab 2"]:
     """The regular polygon with ``vocab`` corners on a circle: the best arrangement in two dimensions."""
     angles = 2 * math.pi * torch.arange(vocab, dtype=torch.float64) / vocab
     return radius * torch.stack((angles.cos(), angles.sin()), dim=-1)

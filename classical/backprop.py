@@ -53,12 +53,12 @@ def forward(net: Network, k: int) -> Activations:
     return Activations(k, v, z2, a2, z3, sigmoid(z3))  # Eq. 21
 
 
-def loss(y_hat: Float[Tensor, ""], y: float) -> Float[Tensor, ""]:
+def loss(y_hat: Float[Tensor, ""], y: float | int) -> Float[Tensor, ""]:
     """L = ½(ŷ − y)² (Eq. 22)."""
     return (y_hat - y) ** 2 / 2
 
 
-def backward(net: Network, seen: Activations, y: float) -> Network:
+def backward(net: Network, seen: Activations, y: float | int) -> Network:
     """∂L/∂parameter for every parameter, from the error signals δ₃ and δ₂ (Eqs. 23-36)."""
     delta3 = (seen.y_hat - y) * seen.y_hat * (1 - seen.y_hat)  # Eqs. 23-26
     delta2 = (net.W2[0] * delta3) * sigmoid_derivative(seen.z2)  # Eqs. 29-31
@@ -73,6 +73,6 @@ def backward(net: Network, seen: Activations, y: float) -> Network:
     )
 
 
-def descend(net: Network, gradient: Network, rate: float) -> Network:
+def descend(net: Network, gradient: Network, rate: float | int) -> Network:
     """θ ← θ − η ∇L(θ) (The Shape of the Probable, part 3, "Training"): new parameters, the old ones unchanged."""
     return Network(*(getattr(net, name) - rate * getattr(gradient, name) for name in Network.__dataclass_fields__))

@@ -1,7 +1,7 @@
 """The choices that make one decoder-only transformer, in one frozen dataclass, and nothing that runs."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, get_args, no_type_check
 
 Norm = Literal["layer", "rms"]
 NormPosition = Literal["pre", "post"]
@@ -9,6 +9,7 @@ Position = Literal["learned", "sinusoidal", "rotary", "none"]
 Activation = Literal["relu", "gelu", "swiglu", "relu2"]
 
 
+@no_type_check  # __post_init__ checks every field and answers in a sentence; a type checker must not come first
 @dataclass(frozen=True)
 class TransformerConfig:
     """Shape and recipe of a `classical.Transformer`; every contradiction is a ValueError that names the field.
@@ -55,6 +56,9 @@ class TransformerConfig:
             raise ValueError(f"rotary positions turn pairs, so dim / heads must be even, got {self.head_dim}")
         if self.position == "sinusoidal" and self.dim % 2:
             raise ValueError(f"sinusoidal positions come in pairs, so dim must be even, got {self.dim}")
+        for name in ("dropout", "init_std"):
+            if not isinstance(getattr(self, name), int | float):
+                raise ValueError(f"{name} must be a number, got {getattr(self, name)!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout!r}")
         if not 0 < self.init_std < float("inf"):

@@ -47,13 +47,13 @@ def kv_cache_numbers(config: TransformerConfig, length: int) -> int:
     return 2 * config.layers * length * config.dim
 
 
-def kaplan_loss(parameters: float, critical: float = 8.8e13, exponent: float = 0.076) -> float:
+def kaplan_loss(parameters: float | int, critical: float | int = 8.8e13, exponent: float | int = 0.076) -> float:
     """L(N) ≈ (N_c/N)^α_N in nats per token: an empirical fit (Kaplan et al. 2020, Eq. 1.1), not a law."""
     if parameters <= 0:
         raise ValueError(f"parameters must be positive, got {parameters}")
     return (critical / parameters) ** exponent
 
 
-def compute_optimal_tokens(parameters: float, tokens_per_parameter: float = 20.0) -> float:
+def compute_optimal_tokens(parameters: float | int, tokens_per_parameter: float | int = 20.0) -> float:
     """Training tokens that a compute budget is best spent on, about twenty a parameter (Hoffmann et al. 2022)."""
     return tokens_per_parameter * parameters

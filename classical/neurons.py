@@ -13,7 +13,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 def neuron(
-    x: Float[Tensor, "*batch m"], w: Float[Tensor, " m"], b: float, phi: Activation = torch.sigmoid
+    x: Float[Tensor, "*batch m"], w: Float[Tensor, " m"], b: float | int, phi: Activation = torch.sigmoid
 ) -> Float[Tensor, "*batch"]:
     """y = φ(wᵀx + b)."""
     return phi(x @ w + b)

@@ -22,7 +22,7 @@ class NGram:
 
     context_limit: int | None = None
 
-    def __init__(self, order: int, vocab: int, k: float = 0.1):
+    def __init__(self, order: int, vocab: int, k: float | int = 0.1):
         if order < 1:
             raise ValueError(f"order must be at least 1, got {order}")
         if vocab < 1:
@@ -118,13 +118,13 @@ class _Level:
             return np.full(key.shape, -1)
         return np.where((context >= 0) & (self.keys[place] == key), place, -1)
 
-    def probability(self, context: np.ndarray, token: np.ndarray, k: float) -> np.ndarray:
+    def probability(self, context: np.ndarray, token: np.ndarray, k: float | int) -> np.ndarray:
         """P(token | context), elementwise."""
         place = self.rank(context, token)
         count = np.where(place >= 0, self.counts[place], 0) if len(self.counts) else np.zeros(place.shape)
         return (count + k) / (self._total(context) + k * self.vocab)
 
-    def row(self, context: np.ndarray, k: float) -> np.ndarray:
+    def row(self, context: np.ndarray, k: float | int) -> np.ndarray:
         """P(· | context): the shape of ``context`` with one more axis of length V."""
         flat = context.reshape(-1)
         counts = np.zeros((len(flat), self.vocab))

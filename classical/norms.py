@@ -16,7 +16,7 @@ def layer_norm(
     x: Float[Tensor, "*rows dim"],
     gain: Float[Tensor, " dim"],
     shift: Float[Tensor, " dim"] | None = None,
-    eps: float = LAYER_EPS,
+    eps: float | int = LAYER_EPS,
 ) -> Float[Tensor, "*rows dim"]:
     """LN(x) = γ ⊙ (x − μ)/√(s² + ε) + β, row by row (The Shape of the Probable, part 3, "The complete block").
 
@@ -28,7 +28,7 @@ def layer_norm(
 
 
 def rms_norm(
-    x: Float[Tensor, "*rows dim"], gain: Float[Tensor, " dim"] | None = None, eps: float = RMS_EPS
+    x: Float[Tensor, "*rows dim"], gain: Float[Tensor, " dim"] | None = None, eps: float | int = RMS_EPS
 ) -> Float[Tensor, "*rows dim"]:
     """γ ⊙ x/√(mean(x²) + ε), row by row (lecture notes "Large Language Models", section 3.4; Zhang, Sennrich 2019).
 

@@ -45,9 +45,8 @@ PRESETS: dict[str, Callable[..., TransformerConfig]] = {
 
 
 def _config(vocab: int, block: int, recipe: dict[str, Any], overrides: dict[str, Any]) -> TransformerConfig:
-    try:
-        return TransformerConfig(vocab=vocab, block=block, **{**recipe, **overrides})
-    except TypeError:
-        unknown = sorted(set(overrides) - set(TransformerConfig.__dataclass_fields__))
+    unknown = sorted(set(overrides) - set(TransformerConfig.__dataclass_fields__))
+    if unknown:
         known = ", ".join(TransformerConfig.__dataclass_fields__)
-        raise ValueError(f"unknown option {', '.join(unknown)}; the options are {known}") from None
+        raise ValueError(f"unknown option {', '.join(unknown)}; the options are {known}")
+    return TransformerConfig(vocab=vocab, block=block, **{**recipe, **overrides})

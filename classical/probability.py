@@ -24,7 +24,7 @@ def sigmoid_derivative(z: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     return y * (1 - y)
 
 
-def softmax(z: Float[Tensor, "*batch classes"], temperature: float = 1.0) -> Float[Tensor, "*batch classes"]:
+def softmax(z: Float[Tensor, "*batch classes"], temperature: float | int = 1.0) -> Float[Tensor, "*batch classes"]:
     """exp(z_i/T) / Σ_j exp(z_j/T) (Svozil, Eqs. 13 and 15; with T, Eqs. 7 and 16): a point of the simplex (Eq. 14).
 
     The largest score is subtracted first: softmax does not see a shift, and nothing overflows. T must be positive.

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 
-def temper(log_probs: Float[Tensor, "*batch vocab"], temperature: float) -> Float[Tensor, "*batch vocab"]:
+def temper(log_probs: Float[Tensor, "*batch vocab"], temperature: float | int) -> Float[Tensor, "*batch vocab"]:
     """p_i ∝ exp(z_i/T) (Svozil, Eq. 16), as probabilities in float64. T = 0 is the limit: all on the likeliest token.
 
     Logits and log-probabilities give the same result (softmax ignores a shift). ``-inf`` stays impossible.
@@ -41,7 +41,7 @@ def keep_top_k(probs: Float[Tensor, "*batch vocab"], top_k: int) -> Float[Tensor
     return _renormalise(probs.scatter(-1, order[..., top_k:], 0.0))
 
 
-def keep_top_p(probs: Float[Tensor, "*batch vocab"], top_p: float) -> Float[Tensor, "*batch vocab"]:
+def keep_top_p(probs: Float[Tensor, "*batch vocab"], top_p: float | int) -> Float[Tensor, "*batch vocab"]:
     """Keeps the smallest set of likeliest tokens whose probability reaches ``top_p``, and renormalises.
 
     Nucleus sampling (Holtzman et al. 2020). The likeliest token always survives; 1 means all.
@@ -56,9 +56,9 @@ def keep_top_p(probs: Float[Tensor, "*batch vocab"], top_p: float) -> Float[Tens
 
 def next_token_distribution(
     log_probs: Float[Tensor, "*batch vocab"],
-    temperature: float = 1.0,
+    temperature: float | int = 1.0,
     top_k: int | None = None,
-    top_p: float | None = None,
+    top_p: float | int | None = None,
 ) -> Float[Tensor, "*batch vocab"]:
     """The distribution that `sample` draws from: tempered, then cut to top-k, then to top-p; float64, sums to 1."""
     _check(temperature, top_k, top_p)
@@ -70,9 +70,9 @@ def next_token_distribution(
 
 def sample(
     log_probs: Float[Tensor, "batch vocab"],
-    temperature: float = 1.0,
+    temperature: float | int = 1.0,
     top_k: int | None = None,
-    top_p: float | None = None,
+    top_p: float | int | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, " batch"]:
     """One token for each row. T = 0 is the argmax and draws nothing from ``generator``."""
@@ -84,20 +84,22 @@ def sample(
 
 def generate(
     model: Any,
-    prompt: Int[Tensor, "batch prompt"],
+    prompt: Int[Tensor, "*batch_prompt"],
     new_tokens: int,
-    temperature: float = 1.0,
+    temperature: float | int = 1.0,
     top_k: int | None = None,
-    top_p: float | None = None,
+    top_p: float | int | None = None,
     generator: torch.Generator | None = None,
 ) -> Iterator[Int[Tensor, " batch"]]:
     """Continues ``prompt`` by ``new_tokens`` tokens, yielding each (shape ``batch``) as soon as it is chosen.
 
-    The model is any with ``start``, ``step`` and ``forward``. One policy beyond ``model.context_limit`` (None: no
-    limit): the window slides. Each token is conditioned on the most recent ``context_limit`` tokens of prompt and
-    continuation together, encoded afresh at positions 0, 1, … once they no longer all fit.
-    Dropout is off while the model computes; its mode is restored before each yield. Bad arguments raise ValueError here
-    and now, not at the first token.
+    ``prompt`` has shape (batch, tokens) with at least one token each. The model is any with ``start``, ``step`` and
+    ``forward``; ``extend`` is used on the prompt where there is one.
+
+    One policy beyond ``model.context_limit`` (None: no limit): the window slides. Each token is conditioned on the most
+    recent ``context_limit`` tokens of prompt and continuation together, encoded afresh at positions 0, 1, … once they
+    no longer all fit. Dropout is off while the model computes; the mode is restored before each yield. Bad arguments
+    raise ValueError here and now, not at the first token.
     """
     _check(temperature, top_k, top_p)
     if prompt.ndim != 2 or prompt.shape[0] < 1 or prompt.shape[1] < 1:
@@ -158,7 +160,7 @@ def _renormalise(probs: Tensor) -> Tensor:
     return probs / probs.sum(-1, keepdim=True)
 
 
-def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
+def _check(temperature: float | int, top_k: int | None, top_p: float | int | None) -> None:
     if not (math.isfinite(temperature) and temperature >= 0):
         raise ValueError(f"temperature must be a finite number of at least 0, got {temperature!r}")
     if top_k is not None and (not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1):

@@ -35,14 +35,15 @@ def run_all(
         seen: dict[Path, int] = {}
         try:
             while futures:
-                for future in [future for future in futures if future.done()]:
-                    job, folder = futures.pop(future)
-                    progress.finished(job, future.result())
-                for job, folder in futures.values():
+                for future, (job, folder) in list(futures.items()):
+                    over = future.done()  # asked before the log is read, so that no event of a finished run is missed
                     for number, event in enumerate(RunFolder(folder).events()):
                         if number >= seen.get(folder, 0):
                             progress.update(job, {**event, "steps": job.training.steps})
                             seen[folder] = number + 1
+                    if over:
+                        progress.finished(job, future.result())
+                        del futures[future]
                 time.sleep(0.5)
         finally:
             client.cancel(list(futures), force=True)

@@ -49,7 +49,14 @@ def summarise(
             raise ValueError("two runs of task {!r}, model {!r}, seed {}: expected one".format(*identity))
         seen.add(identity)
     names = list(dict.fromkeys([*tasks, *(run["task"] for run in runs)]))
-    summary: dict[str, Any] = {"schema": 1, "name": name, "comparison": options, "tasks": {}, "failed": []}
+    summary: dict[str, Any] = {
+        "schema": 1,
+        "name": name,
+        "comparison": options,
+        "tasks": {},
+        "failed": [],
+        "collapsed": [],
+    }
     for task in names:
         mine = [run for run in runs if run["task"] == task]
         summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
@@ -58,6 +65,11 @@ def summarise(
         {"task": run["task"], "model": run["model"], "seed": run["seed"], **_failure(run)}
         for run in sorted(runs, key=_identity)
         if run["status"] != "done"
+    ]
+    summary["collapsed"] = [
+        {"task": run["task"], "model": run["model"], "seed": run["seed"], **finite(run["collapse"])}
+        for run in sorted(runs, key=_identity)
+        if run.get("collapse")
     ]
     return summary
 

@@ -135,8 +135,14 @@ def check(todo: list[Job]) -> None:
 
 def one_batch(experiment: Experiment) -> Experiment:
     """The same experiment with two steps and one seed (--smoke): something of everything."""
+
+    def short(holder: Any) -> Any:
+        return holder.model_copy(update={"optimizer": holder.optimizer.model_copy(update={"warmup": 0})})
+
     two = {"steps": 2, "evaluate_every": 2, "log_every": 1, "checkpoint_every": 1}
-    return replace(experiment, training=experiment.training.model_copy(update=two), seeds=experiment.seeds[:1])
+    training = short(experiment.training).model_copy(update=two)
+    models = {name: short(model) for name, model in experiment.models.items()}
+    return replace(experiment, training=training, models=models, seeds=experiment.seeds[:1])
 
 
 def plan(experiment: Experiment) -> list[dict[str, Any]]:

@@ -38,12 +38,12 @@ def continue_text(
     seed: int = 0,
 ) -> Iterator[int]:
     """Ids of the continuation one by one. A text longer than the model's limit is seen through a sliding window."""
-    model.eval()
-    generator = torch.Generator().manual_seed(seed)
     ids = torch.tensor([prompt_ids(prompt, tokenizer)])
+    generator = torch.Generator().manual_seed(seed)
+    model.eval()
     try:
         for token in sampling.generate(
-            model, ids, tokens, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+            model, ids, tokens, temperature=float(temperature), top_k=top_k, top_p=top_p, generator=generator
         ):
             yield int(token)
     except ValueError as error:

@@ -62,6 +62,9 @@ class Progress:
         row.update({"step": record["steps"], "val_nats": record["val_nats"], "status": record["status"]})
         if record["status"] == "failed":
             self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: stopped, {record['failure']['reason']}")
+        elif record.get("collapse"):
+            fall = "from {from:.2f} to {to:.2f} nats at step {step} and did not come back".format(**record["collapse"])
+            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: collapsed, {fall}")
         elif not fresh and self.live is None:
             nats = f"{record['val_nats']:.4f} nats"
             self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: done before, {nats}")

@@ -20,7 +20,7 @@ from experiments.generate import continue_text
 from experiments.models import build_for, ledger
 from experiments.store import RunFolder
 from experiments.tasks import TASKS, TokenTask
-from experiments.train import Diverged, Watch, fit
+from experiments.train import Diverged, Watch, collapse, fit
 
 AUDITED = (4, 64)
 """Texts and their length in an audit: the first windows of the validation split."""
@@ -111,6 +111,7 @@ def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str,
         "accuracy": None,
         "audit": None,
         "samples": [],
+        "collapse": collapse(history["train"]),
         "identity": job.identity(),
     }
 

@@ -41,6 +41,22 @@ class Counters:
     cpu_seconds: float = 0.0
 
 
+def collapse(points: list[list[float]], rise: float = 0.5) -> dict[str, float] | None:
+    """Whether a training fell off its edge of stability and never came back: [step, training nats] points → where.
+
+    Unitary models can scramble their angles within a few steps and then stay near the loss of a model that knows
+    nothing. Named when the last points (a tenth of them) lie more than ``rise`` nats above the lowest ones so far.
+    """
+    if len(points) < 4:
+        return None
+    lowest, at = min((loss, index) for index, (_, loss) in enumerate(points))
+    tail = [loss for _, loss in points[-max(1, len(points) // 10) :]]
+    if sum(tail) / len(tail) <= lowest + rise:
+        return None
+    step = next(step for step, loss in points[at:] if loss > lowest + rise)
+    return {"step": step, "from": lowest, "to": sum(tail) / len(tail)}
+
+
 def stream(seed: int) -> torch.Generator:
     """The generator of the training stream. It depends on the seed alone, so every model of a comparison sees the same
     windows in the same order.
@@ -92,7 +108,7 @@ def _fit(
         for each in optimizers:
             each.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip or math.inf, foreach=True)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(step, "the training loss")

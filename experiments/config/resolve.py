@@ -7,7 +7,7 @@ recommended rates (only where nobody wrote ``lr`` or ``rates``), the schema's de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from experiments.config.complaints import choices, suggestion
 from experiments.config.located import Contradiction, Loaded
 from experiments.config.models import ModelConfig
 from experiments.config.optimizer import Optimizer
-from experiments.config.printing import config_text
 from experiments.config.reading import KeyPath
 from experiments.config.schema import Comparison, ExperimentFile, Output, ResolvedTraining, Training
 from experiments.config.tasks import TaskConfig
@@ -51,34 +50,6 @@ class Experiment:
             "output": self.output.model_dump(mode="json"),
             "workers": self.workers,
         }
-
-    def identity(self) -> str:
-        """Twelve hexadecimal digits of what a folder of results belongs to; see :func:`jobs.experiment_identity`."""
-        from experiments.config.jobs import experiment_identity
-
-        return experiment_identity(self)
-
-    def to_yaml(self) -> str:
-        """:meth:`data` as YAML."""
-        return config_text(self.data())
-
-    def smoke(self) -> Experiment:
-        """The same experiment cut to one step of one seed and a few sampled tokens: all runs, nothing is learned."""
-        short = {"warmup": 0}
-        optimizer = self.training.optimizer.model_copy(update=short)
-        once = {"steps": 1, "evaluate_every": 1, "log_every": 1, "checkpoint_every": 1, "optimizer": optimizer}
-        sample = self.output.sample.model_copy(update={"tokens": min(8, self.output.sample.tokens)})
-        models = {
-            name: model.model_copy(update={"optimizer": model.optimizer.model_copy(update=short)})
-            for name, model in self.models.items()
-        }
-        return replace(
-            self,
-            models=models,
-            training=self.training.model_copy(update=once),
-            seeds=self.seeds[:1],
-            output=self.output.model_copy(update={"sample": sample}),
-        )
 
 
 def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:

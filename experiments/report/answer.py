@@ -118,4 +118,5 @@ def _floor(measured: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
         return [f"Not below the bigram floor of {bigram:.3f} nats: {', '.join(above)}."]
     if len(measured) == 1:
         return [f"It is below the bigram floor of {bigram:.3f} nats."]
-    return [f"All {len(measured)} models are below the bigram floor of {bigram:.3f} nats."]
+    who = "Both models" if len(measured) == 2 else f"All {len(measured)} models"
+    return [f"{who} are below the bigram floor of {bigram:.3f} nats."]

@@ -6,7 +6,7 @@ for colour-blind readers, and line styles and markers repeat what colours say. N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -134,9 +134,10 @@ def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
 
 
 def ledger(task: Mapping[str, Any]) -> Figure:
-    """Stacked bars: how many parameters each model keeps in each group."""
-    models = {name: entry["ledger"] for name, entry in task["models"].items() if entry["ledger"]}
-    groups = list(dict.fromkeys(group for entry in models.values() for group in entry))
+    """Stacked bars: how many parameters each model keeps in each group; groups below 1 % in all models are "other"."""
+    models = _large({name: entry["ledger"] for name, entry in task["models"].items() if entry["ledger"]})
+    groups = sorted({group for entry in models.values() for group in entry} - {"other"}, key=_order(models))
+    groups += ["other"] if any("other" in entry for entry in models.values()) else []
     figure, axes = _canvas(1.35 + 0.42 * max(len(models), 1))
     left = dict.fromkeys(models, 0.0)
     for i, group in enumerate(groups):
@@ -234,6 +235,24 @@ def _thin(points: Sequence[Any], most: int = 200) -> Sequence[Any]:
     """At most about ``most`` points, the last one kept: an SVG of 20,000 points helps nobody."""
     stride = max(1, len(points) // most)
     return [*points[:-1:stride], points[-1]]
+
+
+def _large(ledgers: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The ledgers with every group that is below 1 % of each model summed into "other"."""
+    large = {group for entry in ledgers.values() for group, size in entry.items() if size >= 0.01 * sum(entry.values())}
+    result = {}
+    for name, entry in ledgers.items():
+        result[name] = {group: size for group, size in entry.items() if group in large}
+        small = sum(size for group, size in entry.items() if group not in large)
+        if small:
+            result[name]["other"] = result[name].get("other", 0) + small
+    return result
+
+
+def _order(ledgers: Mapping[str, Mapping[str, int]]) -> Callable[[str], int]:
+    """Groups in the order in which the models name them."""
+    named = list(dict.fromkeys(group for entry in ledgers.values() for group in entry))
+    return named.index
 
 
 def _count(value: float | int) -> str:

@@ -85,7 +85,7 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     unitary = [name for name in measured if claims(models[name])]
     others = [name for name in measured if not claims(models[name])]
     if unitary and others:
-        gap = models[unitary[0]][metric]["mean"] - models[others[0]][metric]["mean"]
+        gap = _gap(task, unitary[0], others[0])
         label, unit = (
             ("price of unitarity", "nats a token") if metric == "val_nats" else ("unitary − other", "accuracy")
         )
@@ -98,6 +98,14 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     total = sum(entry["seeds"]["attempted"] for entry in models.values())
     result.append({"label": "runs finished", "value": f"{done} of {total}", "note": f"{len(models)} models"})
     return result
+
+
+def _gap(task: Mapping[str, Any], a: str, b: str) -> float:
+    """a − b over the seeds that both have, as tested; over all seeds where the pair was not tested."""
+    for test in task["tests"]:
+        if {test["a"], test["b"]} == {a, b} and test["difference"]["mean"] is not None:
+            return test["difference"]["mean"] if test["a"] == a else -test["difference"]["mean"]
+    return task["models"][a][task["metric"]]["mean"] - task["models"][b][task["metric"]]["mean"]
 
 
 def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -146,8 +154,8 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested facts as "a.b": "text", in the order given."""
     result: dict[str, str] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            result |= flat(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping):  # a package's name says by itself what it is
+            result |= flat(value, prefix if key == "packages" else f"{prefix}{key}.")
         else:
             result[f"{prefix}{key}"] = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return result

@@ -221,7 +221,7 @@ def test_a_checkpoint_holds_parameters_only():
     ("option", "value", "message"),
     [
         ("vocab", 0, "vocab must be a whole number of at least 1, got 0"),
-        ("block", 2.5, "block must be a whole number"),
+        ("dim", 16.0, "dim must be a whole number"),
         ("layers", True, "layers must be a whole number"),
         ("hidden", 0, "hidden must be a whole number"),
         ("norm", "batch", "norm must be one of layer, rms, got 'batch'"),
@@ -230,6 +230,7 @@ def test_a_checkpoint_holds_parameters_only():
         ("activation", "tanh", "activation must be one of relu, gelu, swiglu, relu2"),
         ("heads", 3, "dim must be a multiple of heads, got dim 16 and heads 3"),
         ("tie", 1, "tie must be true or false, got 1"),
+        ("dropout", "no", "dropout must be a number, got 'no'"),
         ("dropout", 1.0, "dropout must be at least 0 and below 1"),
         ("dropout", float("nan"), "dropout must be at least 0"),
         ("init_std", 0.0, "init_std must be a positive number"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from experiments.config import jobs
@@ -25,22 +27,15 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "N
 
 
 def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*VERB, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=200)
+    return subprocess.run([*VERB, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=280)
 
 
 def results(out: Path) -> dict[str, object]:
     return json.loads((out / "results.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("finished")
-    assert run_experiment(experiment(folder), out=folder / "out") == 0
-    return folder
-
-
-def test_results_have_the_keys_machines_read(finished: Path) -> None:
-    found = results(finished / "out")
+def test_results_have_the_keys_machines_read(trained: Path) -> None:
+    found = results(trained / "out")
     task = found["tasks"]["verse"]
     assert set(task["floor"]) == {"unigram", "bigram", "trigram", "4-gram"}
     for name, kind in (("classical", "transformer"), ("unitary", "unitary")):
@@ -53,24 +48,27 @@ def test_results_have_the_keys_machines_read(finished: Path) -> None:
     assert task["models"]["unitary"]["audit"]["passed"] is True
     assert task["models"]["classical"]["audit"]["passed"] is None
     assert task["models"]["classical"]["audit"]["linearity"] > 1e-3
-    page = (finished / "out" / "report.html").read_text(encoding="utf-8")
+    page = (trained / "out" / "report.html").read_text(encoding="utf-8")
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
-    assert (finished / "out" / "results.csv").read_text(encoding="utf-8").count("\n") == 5
+    assert (trained / "out" / "results.csv").read_text(encoding="utf-8").count("\n") == 5
 
 
-def test_repeating_the_command_trains_nothing_again(finished: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in (finished / "out").glob("runs/*/*")}
-    assert run_experiment(experiment(finished), out=finished / "out") == 0
-    assert before == {path: path.stat().st_mtime_ns for path in (finished / "out").glob("runs/*/*")}
+def test_repeating_the_command_trains_nothing_again(trained: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (trained / "out").glob("runs/*/*")}
+    assert run_experiment(experiment(trained), out=trained / "out") == 0
+    assert before == {path: path.stat().st_mtime_ns for path in (trained / "out").glob("runs/*/*")}
 
 
-def test_more_seeds_go_on_in_the_same_folder(finished: Path, tmp_path: Path) -> None:
-    more = experiment(tmp_path, "seeds=3")
-    assert run_experiment(more, out=finished / "out") == 0
-    assert len(results(finished / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 3
-    assert run_experiment(experiment(tmp_path), out=finished / "out") == 0
-    assert len(results(finished / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
+def test_more_seeds_go_on_in_the_same_folder(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    before = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*")}
+    assert run_experiment(experiment(tmp_path, "seeds=3"), out=out) == 0
+    assert len(results(out)["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 3
+    assert all(path.stat().st_mtime_ns == time_ for path, time_ in before.items())
+    assert run_experiment(experiment(tmp_path), out=out) == 0
+    assert len(results(out)["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
 
 
 def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) -> None:
@@ -96,7 +94,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_one_run_that_diverges_does_not_take_the_others_along(tmp_path: Path) -> None:
-    wild = experiment(tmp_path, "models.classical.optimizer.lr=1e30", "models.classical.optimizer.clip=null", "seeds=1")
+    wild = experiment(tmp_path, "models.classical.optimizer.lr=1e30", "seeds=1")
     assert run_experiment(wild, out=tmp_path / "out") == 1
     task = results(tmp_path / "out")["tasks"]["verse"]
     assert task["models"]["unitary"]["val_nats"]["mean"] is not None
@@ -136,6 +134,7 @@ def test_plan_and_summary_say_what_would_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_path: Path, how: signal.Signals) -> None:
     """Killed in the middle, the same command ends with the same numbers as an undisturbed run."""
@@ -167,6 +166,7 @@ def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_workers_give_the_same_results_and_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     """Two processes side by side; one is killed as soon as it has a checkpoint. All runs end as in one process."""
     overrides = ("training.steps=300", "training.evaluate_every=300", "training.checkpoint_every=20")
@@ -176,17 +176,43 @@ def test_workers_give_the_same_results_and_a_killed_worker_is_replaced(tmp_path:
         [*VERB, "run", "tiny.yaml", *settings, "--workers", "2", "--out", "side"],
         cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not list((tmp_path / "side").glob("runs/*/checkpoint.safetensors")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    children = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()
-    workers = [line.split()[0] for line in children if f" {boss.pid} " in line and "spawn_main" in line]
-    assert workers
-    os.kill(int(workers[-1]), signal.SIGKILL)
-    output, _ = boss.communicate(timeout=200)
+    workers = [child for child in psutil.Process(boss.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    assert len(workers) == 2
+    workers[-1].kill()
+    output, _ = boss.communicate(timeout=280)
     assert boss.returncode == 0, output
     assert "Traceback" not in output
     assert run_experiment(tiny, out=tmp_path / "serial") == 0
     for job in jobs(tiny):
         one, two = (RunFolder(tmp_path / out / "runs" / folder_name(job)).result() for out in ("side", "serial"))
         assert one["val_nats"] == two["val_nats"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_existing_dask_cluster_takes_the_runs(tmp_path: Path) -> None:
+    """`--scheduler tcp://…`: the runs happen in somebody else's worker, the report here."""
+    script = (
+        "from distributed import LocalCluster\n"
+        "cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)\n"
+        "print(cluster.scheduler_address, flush=True)\n"
+        "input()\n"
+        "cluster.close()\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", f"if __name__ == '__main__':\n    exec({script!r})"],
+        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with host:
+        address = host.stdout.readline().strip()
+        experiment(tmp_path)
+        done = command("run", "tiny.yaml", "--scheduler", address, "--seeds", "1", "--out", "there", folder=tmp_path)
+        host.communicate("\n", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there" / "report.html").exists()
+    gone = command("run", "tiny.yaml", "--scheduler", "tcp://127.0.0.1:1", "--out", "nowhere", folder=tmp_path)
+    assert gone.returncode == 2
+    assert gone.stderr.splitlines()[-1].startswith("qattn: --scheduler tcp://127.0.0.1:1: no dask scheduler answers")

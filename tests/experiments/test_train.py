@@ -18,7 +18,7 @@ from experiments.models import build_for
 from experiments.optim import Muon, build_optimizers, orthogonalise, schedule
 from experiments.runs import load_task
 from experiments.store import RunFolder
-from experiments.train import Diverged, fit, stream
+from experiments.train import Diverged, collapse, fit, stream
 from tests.experiments.tiny import experiment, losses
 
 
@@ -195,3 +195,14 @@ def test_schedule_warms_up_and_ends_at_the_final_rate() -> None:
     assert all(a >= b for a, b in itertools.pairwise(values[10:]))
     assert schedule(55, 100, 10, 0.1, "cosine") == pytest.approx(0.55)
     assert schedule(99, 100, 10, 0.1, "constant") == 1
+
+
+def test_a_collapse_is_found_and_a_noisy_descent_is_not() -> None:
+    noise = torch.randn(200, generator=torch.Generator().manual_seed(0)).mul(0.1).tolist()
+    falling = [[10 * i, 1.7 + 2 / (1 + i) + noise[i]] for i in range(200)]
+    assert collapse(falling) is None
+    assert collapse(falling[:50] + [[10 * i, 1.7 + 1.5 * (i == 55)] for i in range(50, 200)]) is None  # one bad batch
+    found = collapse(falling[:50] + [[10 * i, 3.65] for i in range(50, 200)])
+    assert found is not None
+    assert found["step"] == 500
+    assert found["to"] == pytest.approx(3.65)

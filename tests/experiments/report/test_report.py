@@ -196,6 +196,21 @@ def test_the_band_runs_from_the_lowest_to_the_highest_seed(runs, tasks):
     assert (last.min(), last.max()) == pytest.approx((min(ends), max(ends)))
 
 
+def test_small_groups_are_one_bar_and_nothing_is_lost(runs, tasks):
+    for run in runs:
+        run["ledger"] = {**run["ledger"], "floor": 1, "start": 64}
+        run["parameters"] += 65
+    (axes,) = draw(summarise(runs, tasks, {}, "invented"), runs)[TASK]["ledger"].axes
+    _, labels = axes.get_legend_handles_labels()
+    assert labels[-1] == "other"
+    assert not {"floor", "start"} & set(labels)
+    totals = dict.fromkeys((0, 1, 2), 0.0)
+    for bar in axes.patches:
+        totals[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
+    models = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]
+    assert list(totals.values()) == [entry["parameters"] for entry in models.values()]
+
+
 def test_long_names_leave_room(runs, tasks):
     """matplotlib warns when labels squeeze the axes to nothing, and a warning is an error here."""
     for run in runs:
