@@ -15,14 +15,17 @@ import argparse
 import csv
 import json
 import statistics
+import sys
 import time
 from pathlib import Path
 
-import numpy as np
+sys.path[0] = str(Path(__file__).parents[1])  # not this folder: its contexts.py would hide the package
 
-from contexts.packing.certify import certify
-from contexts.packing.records import records
-from contexts.packing.solve import solve
+import numpy as np  # noqa: E402
+
+from contexts.packing.certify import certify  # noqa: E402
+from contexts.packing.records import records  # noqa: E402
+from contexts.packing.solve import solve  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "packing"
 COLUMNS = (

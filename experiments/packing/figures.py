@@ -31,7 +31,7 @@ def captions(study: PackingStudy) -> dict[str, str]:
     for field in study.fields:
         space = "R" if field == "real" else "C"
         texts |= {
-            f"{field}-against-d": f"Vectors of {space}^d that fit at tolerance ε: proved to exist, and the most possible.",
+            f"{field}-against-d": f"Vectors of {space}^d that fit at tolerance ε: proved to exist, and at most.",
             f"{field}-against-eps": f"N against ε in {space}^d: the proved band, packings as points, the paper's two "
             "exponentials dashed, and a cross where the upper one falls below d, which always fit.",
             f"{field}-collapse": f"ln N / (ε²d) against ε√d in {space}^d. The paper's upper form would be a ceiling; "

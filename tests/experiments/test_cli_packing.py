@@ -167,7 +167,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, tuple) else "")  # fmt: skip
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(map(str, a))[:40] for a, _ in BAD])
 def test_bad_input_is_one_sentence_and_exit_code_2(qattn, tmp_path, arguments, sentence):
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
     np.save(tmp_path / "words.npy", np.array([["a", "b"]]))
