@@ -93,7 +93,7 @@ def run(field: str, seconds: float, everything: bool, budget: float) -> None:
             row = {**old, "budget": row["budget"], "seconds": f"{spent + float(old['seconds']):.1f}", "runs": runs}
         rows[d, n] = {key: str(value) for key, value in row.items()}
         write(path, rows)
-        if proof["new_record"]:
+        if proof["below_record"]:
             np.save(FOLDER / f"below_record_{field}_{d}x{n}.npy", found.vectors)
             (FOLDER / f"below_record_{field}_{d}x{n}.json").write_text(json.dumps(proof, indent=2) + "\n")
         print(f"{field} ({d},{n}): ratio {row['ratio']} in {spent:.1f} s, {row['how']}", flush=True)
