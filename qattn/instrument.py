@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from qattn.collapse import collapses
 from qattn.decoherence import density, dephase, expectation
 from qattn.measurement import log_probabilities
 from qattn.register import TextMap
@@ -63,9 +64,13 @@ class InstrumentLM(nn.Module):
         self.psi = nn.Parameter(torch.view_as_real(psi) if psi.is_complex() else psi[:, None])
         self.floor_logit = nn.Parameter(torch.tensor(-4.0), requires_grad=c.floor)
 
+    def stacked(self) -> Shaped[Tensor, "vocab dim rank dim"]:
+        """K_{w,r}[a, b] with axes (w, a, r, b): the isometry's rows."""
+        return self.kraus().unflatten(0, (self.config.vocab, self.config.dim, self.config.rank))
+
     def operators(self) -> Shaped[Tensor, "vocab rank dim dim"]:
         """K_{w,r}, complete by construction."""
-        return self.kraus().unflatten(0, (self.config.vocab, self.config.rank, self.config.dim))
+        return self.stacked().transpose(1, 2)
 
     def prepare(self) -> Shaped[Tensor, "dim dim"]:
         """ρ₀, a pure state; dephased like every later one."""
@@ -73,32 +78,16 @@ class InstrumentLM(nn.Module):
         return dephase(density(psi), self.config.dephasing)
 
     @staticmethod
-    def effects(operators: Shaped[Tensor, "vocab rank dim dim"]) -> Shaped[Tensor, "vocab dim dim"]:
+    def effects(stacked: Shaped[Tensor, "vocab dim rank dim"]) -> Shaped[Tensor, "vocab dim dim"]:
         """E_w = Σ_r K_{w,r}† K_{w,r}."""
-        tall = operators.flatten(1, 2)
+        tall = stacked.flatten(1, 2)
         return tall.mH @ tall
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        operators = self.operators()
+        stacked = self.stacked()
         rho = self.prepare().expand(tokens.shape[0], -1, -1)
-        tall = operators.flatten(1, 2)
-        chosen = tall.flatten(1)[tokens.T].unflatten(-1, tall.shape[1:])  # one gather for the whole text
-        states = []
-        for kraus in chosen.unbind():
-            rho = self.collapse(kraus, rho)
-            states.append(rho)
-        return self.read(torch.stack(states, 1), self.effects(operators))
-
-    def collapse(
-        self, kraus: Shaped[Tensor, "batch tall dim"], rho: Shaped[Tensor, "batch dim dim"]
-    ) -> Shaped[Tensor, "batch dim dim"]:
-        """The state after an outcome whose Kraus operators are stacked in ``kraus``."""
-        c = self.config
-        half = (kraus @ rho).unflatten(1, (c.rank, c.dim)).transpose(1, 2).flatten(2)  # rows a, columns (r, b)
-        wide = kraus.unflatten(1, (c.rank, c.dim)).transpose(1, 2).flatten(2)
-        after = half @ wide.mH
-        chance = after.diagonal(dim1=-2, dim2=-1).sum(-1).real.clamp_min(torch.finfo(rho.real.dtype).tiny)
-        return dephase(after / chance[:, None, None], c.dephasing)
+        states = collapses(rho, stacked, tokens, self.config.dephasing)
+        return self.read(states, self.effects(stacked))
 
     def read(
         self, rho: Shaped[Tensor, "*batch dim dim"], effects: Shaped[Tensor, "vocab dim dim"]
@@ -109,7 +98,7 @@ class InstrumentLM(nn.Module):
 
     def first(self) -> Float[Tensor, " vocab"]:
         """Log-probabilities of the first token of a text, which `forward` and `step` do not give."""
-        return self.read(self.prepare(), self.effects(self.operators()))
+        return self.read(self.prepare(), self.effects(self.stacked()))
 
     def start(self, batch: int) -> Shaped[Tensor, "batch dim dim"]:
         """ρ₀ for every text."""
@@ -119,9 +108,9 @@ class InstrumentLM(nn.Module):
         self, token: Int[Tensor, " batch"], state: Shaped[Tensor, "batch dim dim"]
     ) -> tuple[Float[Tensor, "batch vocab"], Shaped[Tensor, "batch dim dim"]]:
         """One token further in constant time and memory."""
-        operators = self.operators()
-        rho = self.collapse(operators.flatten(1, 2)[token], state)
-        return self.read(rho, self.effects(operators)), rho
+        stacked = self.stacked()
+        rho = collapses(state, stacked, token[:, None], self.config.dephasing)[:, 0]
+        return self.read(rho, self.effects(stacked)), rho
 
     def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
         """ψ → Σ_{w,r} K_{w,r}ψ ⊗ |w,r⟩, the isometry of one token before anything is measured, and its adjoint, which

@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 
+from qattn.collapse import collapses, collapses_naive
 from qattn.decoherence import dephase
 from qattn.instrument import InstrumentConfig, InstrumentLM
 from qattn.states import normalize, random_states
@@ -27,6 +28,21 @@ def test_parameters_are_those_of_the_published_model() -> None:
     for dim, count in ((24, 299_568), (48, 2 * 48 * (65 * 4 * 48 + 1))):
         model = InstrumentLM(InstrumentConfig(65, dim=dim, rank=4), generator())
         assert sum(p.numel() for p in model.parameters() if p.requires_grad) == count
+
+
+@pytest.mark.parametrize("field", ["complex", "real"])
+@pytest.mark.parametrize("dephasing", [0.0, 0.4, 1.0])
+def test_the_fast_pass_equals_the_naive_loop(dephasing: float, field: str) -> None:
+    model = small(dephasing, field)
+    tokens = torch.randint(3, (4, 6), generator=generator(2))
+    weights = torch.randn(4, 6, 3, generator=generator(3), dtype=torch.float64)
+    results = []
+    for run in (collapses, collapses_naive):
+        states = run(model.prepare().expand(4, -1, -1), model.stacked(), tokens, dephasing)
+        loss = (weights * model.read(states, model.effects(model.stacked()))).sum()
+        results.append((states, *torch.autograd.grad(loss, (model.psi, model.kraus.raw))))
+    for fast, slow in zip(*results, strict=True):
+        torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("field", ["complex", "real"])
