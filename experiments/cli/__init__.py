@@ -11,7 +11,10 @@ import sys
 import typer
 
 from experiments.cli.audit import audit
+from experiments.cli.circuit import circuit
+from experiments.cli.contexts import verbs as contexts
 from experiments.cli.listing import list_
+from experiments.cli.packing import packing
 from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.sample import sample
@@ -36,6 +39,9 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("sample")(sample)
 app.command("audit")(audit)
+app.add_typer(contexts, name="contexts")
+app.add_typer(packing, name="packing")
+app.add_typer(circuit, name="circuit")
 
 # The base of all usage errors, from the click that this typer uses: its own, or the installed one.
 UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")

@@ -10,15 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from experiments.config.circuit import load_circuit
 from experiments.config.jobs import Job, jobs
 from experiments.config.loading import CONFIGS, find_config, load_experiment, read_experiment, shipped_configs
 from experiments.config.located import Contradiction, Loaded, Override, load_located
 from experiments.config.reading import ConfigError
+from experiments.config.packing import load_packing
 from experiments.config.resolve import Experiment, resolve
 from experiments.config.schema import ExperimentFile
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
     "models": load_experiment,
+    "packing": load_packing,
+    "qubits": load_circuit,
 }
 """How a shipped YAML file is loaded, by a key at its top level. Another kind of file registers here with one line."""
 

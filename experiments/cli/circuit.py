@@ -1,0 +1,240 @@
+"""``qattn circuit``: simulate, train, analyse, draw, export and compile parametrized quantum circuits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments.errors import UserError, blame
+
+if TYPE_CHECKING:
+    from experiments.config.circuit import CircuitFile
+    from qattn.circuits.spec import Spec
+
+circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
+
+SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML or JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
+
+
+def load(path: Path, overrides: list[str] | None = None) -> tuple[CircuitFile, Spec]:
+    """The file and the circuit it describes; bad input is one sentence."""
+    from experiments.config.circuit import load_circuit, plain
+    from qattn.circuits.spec import from_dict
+
+    file = load_circuit(path, overrides or ())
+    with blame(path):
+        return file, from_dict(plain(file))
+
+
+def say(value: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(value, allow_nan=False))
+        return
+    for key, item in value.items():
+        print(f"{key}: {item}")
+
+
+@circuit.command()
+def simulate(
+    spec: SpecPath,
+    device: Annotated[str | None, typer.Option(help="fast, or a PennyLane device such as default.qubit.")] = None,
+    shots: Annotated[int | None, typer.Option(min=1, help="Sample instead of computing exactly.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the shots.")] = None,
+    dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float64",
+    overrides: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a circuit and read its measurement.
+
+    Example: `qattn circuit simulate experiments/configs/circuits/ghz.yaml --device default.qubit --json`
+    """
+    _, read = load(spec, overrides)
+    from qattn.circuits.simulate import simulate as run
+
+    with blame(spec):
+        result = run(read, device, shots, seed, dtype)
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+        return
+    print(f"{result['qubits']} qubits, {result['gates']} gates, depth {result['depth']}, on {result['device']}")
+    if "probabilities" in result:
+        width = (len(result["probabilities"]) - 1).bit_length()
+        for index, p in enumerate(result["probabilities"]):
+            if p > 1e-12:
+                print(f"{index:0{width}b}  {p:.6f}")
+    for word, mean in zip(result.get("observables", []), result.get("expectations", []), strict=True):
+        print(f"{word}  {mean:+.6f}")
+    for bits, count in result.get("counts", {}).items():
+        print(f"{bits}  {count}")
+    for index, (re, im) in enumerate(result.get("state", [])):
+        print(f"{index:0{result['qubits']}b}  {re:+.6f} {im:+.6f}i")
+
+
+@circuit.command("list")
+def listing(as_json: AsJson = False) -> None:
+    """The ansätze, gates and devices there are.
+
+    Example: `qattn circuit list`
+    """
+    from qattn.circuits.ansatz import ANSATZE
+    from qattn.circuits.circuit import CHANNELS
+    from qattn.circuits.gates import GATES, VARIADIC
+
+    if as_json:
+        ansaetze = {
+            name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()
+        }
+        say({"ansaetze": ansaetze, "gates": [*GATES, *VARIADIC], "channels": list(CHANNELS)}, True)
+        return
+    for name, a in ANSATZE.items():
+        print(f"{name:26s} {a.n_params(4, 1):4d} parameters (4 qubits, 1 layer)  {a.source}")
+    print("gates:", ", ".join((*GATES, *VARIADIC)))
+    print("noise channels:", ", ".join(CHANNELS))
+
+
+@circuit.command()
+def train(
+    spec: SpecPath,
+    out: Annotated[Path | None, typer.Option(help="Folder for metrics, parameters and the resumable state.")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on from the state in --out.")] = False,
+    check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
+    overrides: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a circuit to what its file's `train` block asks.
+
+    Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
+    """
+    file, read = load(spec, overrides)
+    from experiments.circuits import fit, fit_for
+
+    if file.train is None:
+        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
+    with blame(spec):
+        problem = fit_for(read, file.train)
+    if resume and out is None:
+        raise UserError("--resume: expected --out with the folder to go on in, got none")
+    result = fit(problem, read, file.train, out, resume, check_gradients, quiet=as_json)
+    say(result, as_json)
+
+
+@circuit.command()
+def analyse(
+    spec: SpecPath,
+    measures: Annotated[
+        str,
+        typer.Option(
+            help="Any of expressibility, entangling, frame, gradients, fisher, entropy, cone, slice, noise, or all."
+        ),
+    ] = "expressibility,entangling,frame",
+    samples: Annotated[int, typer.Option(min=2, help="Pairs of states, or states.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    wires: Annotated[str, typer.Option(help="Wires of the cut and the light cone, such as 0,1.")] = "0",
+    strengths: Annotated[str, typer.Option(help="Depolarising strengths of `noise`.")] = "0,0.001,0.01,0.1",
+    overrides: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a circuit can reach and how it answers to its parameters.
+
+    Example: `qattn circuit analyse experiments/configs/circuits/strongly_entangling.yaml --measures
+    expressibility,entangling`
+    """
+    file, read = load(spec, overrides)
+    from experiments.circuits import MEASURES, analysis, numbers
+
+    wanted = list(MEASURES) if measures == "all" else [m.strip() for m in measures.split(",")]
+    for name in wanted:
+        if name not in MEASURES:
+            raise UserError(f"--measures: expected {', '.join(MEASURES)} or all, got {name!r}")
+    cut = [int(w) for w in numbers(wires, "--wires")]
+    with blame(spec):
+        result = analysis(read, file, wanted, samples, seed, cut, numbers(strengths, "--strengths"))
+    say(result, as_json)
+
+
+@circuit.command()
+def draw(
+    spec: SpecPath,
+    out: Annotated[Path | None, typer.Option(help="A picture (.svg, .png, .pdf) instead of text.")] = None,
+    overrides: Sets = None,
+) -> None:
+    """Draw a circuit as text or as a picture; wire 0, the most significant bit, on top.
+
+    Example: `qattn circuit draw experiments/configs/circuits/ghz.yaml`
+    """
+    _, read = load(spec, overrides)
+    from qattn.circuits import draw as pictures
+
+    if out is None:
+        print(pictures.text(read.circuit))
+        return
+    if out.suffix not in (".svg", ".png", ".pdf"):
+        raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
+    from experiments.files import write_with
+
+    figure = pictures.figure(read.circuit)
+    write_with(out, lambda path: figure.savefig(path))
+    print(out)
+
+
+@circuit.command()
+def export(
+    spec: SpecPath,
+    to: Annotated[str, typer.Option(help="qasm2, qasm3 or pennylane.")] = "qasm3",
+    out: Annotated[Path | None, typer.Option(help="A file instead of the terminal.")] = None,
+    overrides: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a circuit, with its parameters as numbers, for other tools.
+
+    Example: `qattn circuit export experiments/configs/circuits/ghz.yaml --to qasm2`
+    """
+    _, read = load(spec, overrides)
+    from experiments.circuits import bound
+    from qattn.circuits.export import FORMATS
+
+    if to not in FORMATS:
+        raise UserError(f"--to: expected {', '.join(FORMATS)}, got {to!r}")
+    with blame(spec):
+        text = FORMATS[to](bound(read))
+    if out is not None:
+        from experiments.files import write_text
+
+        write_text(out, text)
+    if as_json:
+        say({"format": to, "text": text, "file": None if out is None else str(out)}, True)
+    else:
+        print(text if out is None else out)
+
+
+@circuit.command("compile")
+def compiled(
+    source: Annotated[Path, typer.Argument(help="A matrix, phases or permutation (.npy), or a run's folder.")],
+    prompt: Annotated[str, typer.Option(help="The text a trained model is compiled for.")] = "\n",
+    how: Annotated[str, typer.Option(help="Of a file: givens, dense, diagonal or permutation.")] = "givens",
+    run_seed: Annotated[
+        int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")
+    ] = None,
+    shots: Annotated[int | None, typer.Option(min=1, help="Also estimate the next token from shots.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the shots.")] = 0,
+    strengths: Annotated[str | None, typer.Option(help="Depolarising strengths to try, such as 0,0.001,0.01.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write OpenQASM 3 of the elementary circuit.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a matrix, or a trained unitary model and a text, into gates; report counts, depth and a T-count estimate.
+
+    Example: `qattn circuit compile rotation.npy --how givens --out rotation.qasm`
+    """
+    from experiments.circuits import compile_file, compile_run, numbers
+
+    levels = numbers(strengths, "--strengths") if strengths else []
+    if source.is_dir():
+        result = compile_run(source, prompt, run_seed, shots, seed, levels, out)
+    else:
+        result = compile_file(source, how, out)
+    say(result, as_json)

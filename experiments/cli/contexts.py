@@ -1,0 +1,432 @@
+"""``qattn contexts``: hypergraph files and named hypergraphs checked, counted, bounded, realised, drawn and trained.
+
+The work is done by :mod:`contexts.api`; here files are found, YAML is read, and results are printed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments.errors import UserError, blame
+
+if TYPE_CHECKING:
+    from contexts.hypergraph import Hypergraph
+
+verbs = typer.Typer(no_args_is_help=True, help="Orthogonality hypergraphs: tokens shared by orthonormal bases.")
+
+Source = Annotated[
+    str,
+    typer.Argument(metavar="FILE|NAME", help="A .mmp, .txt (2states), .g6, .json or .yaml file, or a library name."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Dimension = Annotated[int | None, typer.Option(help="Of the Hilbert space; default the largest context's size.")]
+Complete = Annotated[bool, typer.Option("--complete", help="First add the missing rays of partial contexts and pairs.")]
+
+
+@verbs.command()
+def check(
+    source: Source,
+    dimension: Dimension = None,
+    tolerance: Annotated[float, typer.Option(help="Largest overlap of orthogonal unit vectors.")] = 1e-9,
+    convert: Annotated[
+        Path | None, typer.Option(help="Also write it to this file, in the format of its ending.")
+    ] = None,
+    complete: Complete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the structure, and whether the vectors represent it; exit 1 when they do not.
+
+    Example: `qattn contexts check cabello_18_9`
+    """
+    from contexts import api, formats
+
+    h = _get(source, dimension, complete)
+    with blame(source):
+        result = api.check(h, tolerance)
+    if convert is not None:
+        with blame(convert):
+            if convert.suffix.lower() in (".yaml", ".yml"):
+                _write_yaml(formats.to_dict(h), convert)
+            else:
+                formats.write(h, convert)
+    _show(result, as_json, _check_lines)
+    raise typer.Exit(0 if result["ok"] else 1)
+
+
+@verbs.command()
+def states(
+    source: Source,
+    listed: Annotated[bool, typer.Option("--list", help="Also list the states, as their true atoms.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="List at most so many.")] = 1_000_000,
+    dimension: Dimension = None,
+    complete: Complete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the two-valued states exactly, and say what they imply: unital, separating, true-implies-true, colours.
+
+    Example: `qattn contexts states specker_bug`
+    """
+    from contexts import api
+
+    h = _get(source, dimension, complete)
+    with blame(source):
+        result = api.states(h, limit, listed)
+    _show(result, as_json, _states_lines)
+
+
+@verbs.command()
+def commute(
+    source: Source,
+    eigenvalues: Annotated[str, typer.Option(help="By place in each context, such as 1,2,3; default 1, 2, … d.")] = "",
+    require: Annotated[bool, typer.Option("--require", help="Exit 1 unless all pairs commute.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Write the norms as a heat map (.svg, .png, .pdf).")] = None,
+    tolerance: Annotated[float, typer.Option(help="Relative: of ‖A‖‖B‖.")] = 1e-9,
+    complete: Complete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say for every pair of contexts whether their maximal observables commute, with the norm of the commutator.
+
+    FILE may also be JSON `{"observables": {"A": "XX", "B": [[1, 0], [0, 2]]}}`.
+
+    Example: `qattn contexts commute bank --plot bank.svg`
+    """
+    from contexts import api, formats
+
+    is_observables = Path(source).suffix.lower() == ".json" and Path(source).is_file()
+    with blame(source):
+        is_observables = is_observables and formats.read_observables(Path(source)) is not None
+    target: str | Hypergraph = source if is_observables else _get(source, None, complete)
+    with blame(source):
+        result = api.commute(target, _numbers(eigenvalues, "--eigenvalues"), tolerance)
+    if plot is not None:
+        from contexts import drawing
+
+        with blame(plot):
+            drawing.save(drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖"), plot)
+    _show(result, as_json, _commute_lines)
+    raise typer.Exit(1 if require and not result["all_commute"] else 0)
+
+
+@verbs.command()
+def bounds(
+    source: Source,
+    weights: Annotated[str, typer.Option(help="'multiplicity', or atom=number with commas, or a JSON file.")] = "",
+    dimension: Dimension = None,
+    complete: Complete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bound the sum of probabilities: α (classical), θ (quantum), α* (exclusivity only), each with a certificate.
+
+    Example: `qattn contexts bounds cabello_18_9 --weights multiplicity`
+    """
+    from contexts import api
+
+    h = _get(source, dimension, complete)
+    with blame(source):
+        result = api.bounds(h, _weights(weights))
+    _show(result, as_json, _bounds_lines)
+
+
+@verbs.command()
+def realize(
+    source: Source,
+    level: Annotated[str, typer.Option(help="proper, injective or faithful: what the answer is about.")] = "injective",
+    complex_rays: Annotated[bool, typer.Option("--complex", help="Allow complex rays.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Search, even if the source has vectors.")] = False,
+    restarts: Annotated[int, typer.Option(min=0, help="Random starts of the numerical search.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json).")
+    ] = None,
+    dimension: Dimension = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find vectors that make the contexts orthonormal bases, or a certificate that there are none (exit 1).
+
+    Example: `qattn contexts realize specker_bug --fresh --level faithful`
+    """
+    from contexts import api, formats
+
+    h = _get(source, dimension)
+    with blame(source):
+        result = api.realize(h, level, complex_rays, seed, restarts, fresh)
+    if out is not None and result["vectors"] is not None:
+        with blame(out):
+            formats.write(
+                formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out
+            )
+    _show(result, as_json, _realize_lines)
+    raise typer.Exit(1 if result["realizable"] is False else 0)
+
+
+@verbs.command()
+def fraction(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="An empirical table as JSON.")], as_json: AsJson = False
+) -> None:
+    """Contextual and signalling fraction of measured probabilities, and contextuality by default of a cyclic system.
+
+    TABLE: `{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, "1,1": 0.5}}, ...]}`
+
+    Example: `qattn contexts fraction table.json --json`
+    """
+    from contexts import api
+
+    with blame(table):
+        result = api.fraction(table)
+    _show(result, as_json, _fraction_lines)
+
+
+@verbs.command()
+def draw(
+    source: Source,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture's file (.svg, .png, .pdf).")] = Path(
+        "hypergraph.svg"
+    ),
+    state: Annotated[str, typer.Option(help="Fill a two-valued state's true atoms: names with commas, or 'any'.")] = "",
+    dimension: Dimension = None,
+    complete: Complete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the Greechie diagram: a line or curve a context, a ring around intertwining atoms.
+
+    Example: `qattn contexts draw pentagon --state any --out pentagon.svg`
+    """
+    from contexts import api
+
+    h = _get(source, dimension, complete)
+    with blame(source):
+        result = api.draw(h, out, state)
+    _show(
+        result, as_json, lambda r: [f"wrote {r['file']}" + (f", true atoms: {_names(r['true'])}" if r["true"] else "")]
+    )
+
+
+@verbs.command()
+def train(
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="bank, MC, RP, pseudo:WORD,WORD, wordnet:NOUN, or a folder in CoarseWSD-20 layout."
+        ),
+    ] = "bank",
+    text: Annotated[Path | None, typer.Option(help="Text of the pseudo-words; default Moby Dick.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Independent runs; fewer than 6 make no claim.")] = 6,
+    dimension: Annotated[int, typer.Option("--dim", min=3, help="Of the Hilbert space.")] = 12,
+    own: Annotated[int, typer.Option(min=1, help="Vectors that speak for a context, beside the shared one.")] = 2,
+    places: Annotated[int, typer.Option(min=0, help="Neighbours on each side whose order counts; 0: none does.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Of Adam.")] = 150,
+    rate: Annotated[float, typer.Option(min=1e-6, help="Of Adam.")] = 0.05,
+    transformer: Annotated[bool, typer.Option(help="Also train a small transformer (slower).")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train contexts and tokens to tell senses apart, beside baselines and controls on the same tokens.
+
+    Example: `qattn contexts train bank --seeds 6`
+    """
+    import sys
+
+    from contexts.sense_study import study
+    from experiments.tasks.polysemy import sense_task, transformer_accuracy
+
+    with blame(task):
+        data = sense_task(task, text)
+    others = {"transformer": transformer_accuracy} if transformer else {}
+    result = study(
+        data,
+        range(seeds),
+        others,
+        progress=lambda line: print(line, file=sys.stderr),
+        dimension=dimension,
+        own=own,
+        places=places,
+        steps=steps,
+        rate=rate,
+    )
+    _show(result, as_json, _train_lines)
+    if result["interrupted"]:
+        raise typer.Exit(130)
+
+
+def _get(source: str, dimension: int | None = None, complete: bool = False) -> Hypergraph:
+    """The hypergraph a person named, or a one-sentence error."""
+    from contexts import api, formats, vectors
+
+    path = Path(source)
+    with blame(source):
+        if path.suffix.lower() in (".yaml", ".yml"):
+            h = formats.from_dict(_yaml(path), path.stem)
+            h = h if dimension is None else h.replace(dimension=dimension)
+        elif path.suffix.lower() in formats.READERS and not path.is_file():
+            raise ValueError("there is no such file")
+        else:
+            h = api.get(source, dimension)
+        return vectors.complete(h) if complete else h
+
+
+def _yaml(path: Path) -> Any:
+    from experiments.config.reading import read_file
+
+    document = read_file(path)
+    if document.problems:
+        raise UserError("; ".join(map(str, document.problems)))
+    return document.data
+
+
+def _write_yaml(data: dict[str, Any], path: Path) -> None:
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="safe")
+    yaml.default_flow_style = None  # lists of plain values on one line
+    yaml.width = 110
+    with path.open("w", encoding="utf-8") as file:
+        yaml.dump(data, file)
+
+
+def _numbers(text: str, flag: str) -> list[float] | None:
+    if not text:
+        return None
+    try:
+        return [float(x) for x in text.split(",")]
+    except ValueError:
+        raise UserError(f"{flag}: expected numbers with commas between, such as 1,2,3; got {text!r}") from None
+
+
+def _weights(text: str) -> str | dict[str, float | int] | None:
+    if not text or text == "multiplicity":
+        return text or None
+    if Path(text).suffix == ".json":
+        with blame(text):
+            data = json.loads(Path(text).read_text(encoding="utf-8"))
+        if not isinstance(data, dict) or not all(isinstance(w, int | float) for w in data.values()):
+            raise UserError(f"{text}: expected an object of atom: number")
+        return {str(v): float(w) for v, w in data.items()}
+    try:
+        return {name.strip(): float(number) for name, number in (part.split("=") for part in text.split(","))}
+    except ValueError:
+        raise UserError(
+            f"--weights: expected multiplicity, a .json file, or atom=number with commas; got {text!r}"
+        ) from None
+
+
+def _show(result: dict[str, Any], as_json: bool, lines: Callable[[dict[str, Any]], list[str]]) -> None:
+    print(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines(result)))
+
+
+def _names(items: list[Any], most: int = 12) -> str:
+    shown = [" → ".join(i) if isinstance(i, list) else str(i) for i in items[:most]]
+    return (", ".join(shown) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
+
+
+def _check_lines(r: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{r['name'] or 'hypergraph'}: {r['atoms']} atoms, {r['contexts']} contexts of sizes {r['context_sizes']},"
+        f" {r['exclusive_pairs']} further exclusive pairs, dimension {r['dimension']}",
+        f"intertwining atoms: {_names(r['intertwining'])}",
+    ]
+    if r["partial_contexts"]:
+        lines.append(f"partial contexts: {len(r['partial_contexts'])} (fewer atoms than the dimension)")
+    if r["in_no_context"]:
+        lines.append(f"in no context: {_names(r['in_no_context'])}")
+    if r["components"] > 1:
+        lines.append(f"{r['components']} separate components")
+    if r["vectors"] is None:
+        lines.append("no vectors")
+    else:
+        v = r["vectors"]
+        lines.append(f"vectors: {v['field']}, {v['level'] or 'NOT a representation'}")
+        if v["orthogonal_but_not_listed"]:
+            listed = [f"{a}⊥{b}" for a, b, _ in v["orthogonal_but_not_listed"]]
+            lines.append(f"orthogonal, though in no listed context: {_names(listed)}")
+    return lines + [f"problem: {p}" for p in r["problems"]]
+
+
+def _states_lines(r: dict[str, Any]) -> list[str]:
+    exact = "" if r["complete"] else f" or more ({r['reason']})"
+    lines = [f"{r['count']}{exact} two-valued states: {r['definition']}"]
+    if r["exists"]:
+        lines.append(f"unital: {_yes(r['unital'])}   separating: {_yes(r['separating'])}")
+        if r["never_true"]:
+            lines.append(f"never true: {_names(r['never_true'])}")
+        if r["true_implies_false"] is not None:
+            lines.append(f"true implies false: {_names(r['true_implies_false'])}")
+            lines.append(f"true implies true: {_names(r['true_implies_true'])}")
+    else:
+        subset = [list(c) for c in r["critical_subset"]]
+        lines.append(f"critical: {_yes(r['critical'])}; a critical subset has {len(subset)} contexts:")
+        lines.append("  " + "  ".join("{" + ",".join(c) + "}" for c in subset))
+    chromatic = r["strong_chromatic_number"]
+    lines.append(f"strong chromatic number: {chromatic if chromatic else r['strong_chromatic_number_reason']}")
+    lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
+    if r.get("states_complete") is False:
+        lines.append(r["states_reason"])
+    return lines
+
+
+def _commute_lines(r: dict[str, Any]) -> list[str]:
+    width = max(len(x) for x in r["labels"])
+    lines = [
+        f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm']:.6g}"
+        for p in r["pairs"]
+    ]
+    if r["degenerate"]:
+        lines.append(f"not maximal (an eigenvalue repeats): {_names(r['degenerate'])}")
+    best = r["largest_commuting"]
+    lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
+    return [*lines, f"all commute: {_yes(r['all_commute'])}"]
+
+
+def _bounds_lines(r: dict[str, Any]) -> list[str]:
+    theta = f"{r['theta']:.7g} ≤ θ ≤ {r['theta_dual']:.7g}" if r["theta"] is not None else f"θ: {r['theta_reason']}"
+    lines = [
+        f"weights: {r['weights']}",
+        f"α  = {r['alpha']:.7g}   independent set {{{', '.join(r['certificate']['independent_set'])}}}",
+        theta,
+        f"α* = {r['alpha_star']:.7g}   clique cover of weight {r['alpha_star_dual']:.7g}",
+    ]
+    return lines + [
+        f"{k.replace('_', ' ')}: {_yes(v['answer'])}   ({v['definition']})" for k, v in r["verdict"].items()
+    ]
+
+
+def _realize_lines(r: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {_yes(answer)}" for name, answer in r["levels"].items()]
+    if r["certificate"]:
+        lines.append(f"certificate: {r['certificate']['rule']}")
+    if r["vectors"]:
+        lines.append(f"found by {r['how']}; flex {r['flex']} ({r['flex_of']}, beyond rescaling and rotation)")
+        lines += [f"  {v}: {' '.join(_component(x) for x in ray)}" for v, ray in r["vectors"].items()]
+    elif "reason" in r:
+        lines.append(r["reason"])
+    return lines
+
+
+def _component(x: float | list[float]) -> str:
+    return f"{x[0]:.6g}{x[1]:+.6g}i" if isinstance(x, list) else f"{x:.6g}"
+
+
+def _fraction_lines(r: dict[str, Any]) -> list[str]:
+    lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
+    lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
+    if (d := r["by_default"]) is None:
+        return [*lines, f"contextuality by default: {r['by_default_reason']}"]
+    lines.append(f"contextuality by default: {_yes(d['contextual'])}, excess {d['excess']:.6g}")
+    return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
+
+
+def _train_lines(r: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
+    ]
+    for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
+        spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
+        lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
+    return lines + [f"against {name}: {text}" for name, text in r["verdicts"].items()]
+
+
+def _yes(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "not decided"}[value]

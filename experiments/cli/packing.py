@@ -1,0 +1,286 @@
+"""``qattn packing``: how many almost independent directions fit; find packings, measure vectors, draw the capacity."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.errors import UserError, blame
+
+packing = typer.Typer(
+    help="Quasi-orthogonal packings: bounds, optimised packings, measured embeddings.", no_args_is_help=True
+)
+
+
+class FieldName(StrEnum):
+    real = "real"
+    complex = "complex"
+
+
+Json = Annotated[bool, typer.Option("--json", help="For machines.")]
+
+
+@packing.command()
+def optimize(
+    d: Annotated[int, typer.Option(help="Dimension.")],
+    n: Annotated[int, typer.Option(help="Number of lines (unit vectors up to sign or phase).")],
+    field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
+    seconds: Annotated[float, typer.Option(help="CPU time for the search.")] = 30.0,
+    rounds: Annotated[
+        int | None, typer.Option(help="Stop after so many rounds: the result then depends on the seed alone.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File for the vectors (.npy), others beside.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state saved beside --out.")] = False,
+    beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
+    constructions: Annotated[bool, typer.Option(help="Look among the explicit constructions first.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Find n lines of small coherence; print it beside the best bound and the record; save vectors and certificate.
+
+    Example: `qattn packing optimize --d 4 --n 13 --field complex`
+    """
+    from contexts.packing.certify import certify
+    from contexts.packing.fields import check_size
+    from contexts.packing.optimize import State
+    from contexts.packing.solve import solve
+    from experiments.packing.saved import certificate_path, load_state, save, save_state, state_path
+
+    with blame("--d, --n"):
+        check_size("d", d)
+        check_size("n", n)
+    if not seconds > 0:
+        raise UserError(f"--seconds: expected a positive number, got {seconds}")
+    if rounds is not None and rounds < 1:
+        raise UserError(f"--rounds: expected at least 1, got {rounds}")
+    if seed < 0:
+        raise UserError(f"--seed: expected a number of at least 0, got {seed}")
+    out = out or Path(f"packing_{field.value}_d{d}_n{n}.npy")
+    if out.suffix != ".npy":
+        raise UserError(f"--out {out}: expected a name that ends in .npy")
+    started = time.process_time()
+    shown = {"coherence": math.inf}
+
+    def progress(state: State) -> None:
+        save_state(state_path(out), state)
+        better = state.coherence < shown["coherence"] - 1e-12
+        shown["coherence"] = state.coherence
+        if not as_json and (better or sys.stderr.isatty()):
+            end = "\n" if better or not sys.stderr.isatty() else "\r"
+            clock = f"round {state.round}, {time.process_time() - started:.0f} s"
+            print(f"{clock}: coherence {state.coherence:.10f} ({state.how})", end=end, file=sys.stderr, flush=True)
+
+    with blame("--d, --n"):
+        solution = solve(
+            d, n, field.value, seed=seed, seconds=seconds, rounds=rounds, constructions=constructions,
+            beat_record=beat_record, state=load_state(state_path(out)) if resume else None, progress=progress,
+        )  # fmt: skip
+    proof = certify(solution.vectors)
+    save(out, solution.vectors, {"how": solution.how, "seed": seed, "rounds": solution.state.round, **proof})
+    record = proof["record"]
+    result: dict[str, Any] = {
+        "d": d,
+        "n": n,
+        "field": field.value,
+        "coherence": proof["coherence"],
+        "bound": proof["bound"],
+        "bound_name": proof["bound_name"],
+        "optimal": proof["optimal"],
+        "record": record,
+        "ratio": proof["coherence"] / record if record else None,
+        "file": str(out),
+        "certificate": str(certificate_path(out)),
+        "how": solution.how,
+        "new_record": proof["new_record"],
+        "ratio_to_bound": proof["coherence"] / proof["bound"] if proof["bound"] else None,
+        "rounds": solution.state.round,
+        "cpu_seconds": time.process_time() - started,
+    }
+    if not record:
+        result["ratio_reason"] = "no record for this d and n is shipped" if record is None else "the record is 0"
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+        return
+    print(f"{n} lines in {'R' if field.value == 'real' else 'C'}^{d}: {solution.how}")
+    print(f"coherence  {proof['coherence']:.12f}")
+    print(f"bound      {proof['bound']:.12f}  ({proof['bound_name']})")
+    print(f"record     {record:.12f}" if record else "record     none shipped for this d and n")
+    if record:
+        print(f"ratio      {result['ratio']:.10f}{'  NEW RECORD' if proof['new_record'] else ''}")
+    print("optimal: it meets the bound" if proof["optimal"] else "not proved optimal: the bound lies below")
+    print(f"saved      {out}, certificate {certificate_path(out)}")
+
+
+@packing.command()
+def measure(
+    file: Annotated[Path, typer.Argument(help=".npy, .safetensors, a run's folder, word2vec or GloVe text.")],
+    tensor: Annotated[str | None, typer.Option(help="Which matrix of a .safetensors file or run folder.")] = None,
+    top: Annotated[int, typer.Option(help="How many nearest pairs to list.")] = 10,
+    eps: Annotated[list[float] | None, typer.Option(help="Tolerance for the effective capacity; repeatable.")] = None,
+    variants: Annotated[bool, typer.Option(help="Also mean-centred and all-but-the-top.")] = True,
+    seed: Annotated[int, typer.Option(help="Seed of the sample of pairs, where they are many.")] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the distribution of |cos| against the Beta law (.svg or .png).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Exact coherence of given vectors, its distribution and nearest pairs, beside random vectors of the same n and d.
+
+    Example: `qattn packing optimize --d 3 --n 6 --out six.npy && qattn packing measure six.npy`
+    """
+    from contexts.packing.fields import check_epsilon
+    from experiments.packing.embeddings import describe
+    from experiments.packing.vectors import load_vectors
+
+    if top < 1:
+        raise UserError(f"--top: expected at least 1, got {top}")
+    for value in eps or ():
+        with blame("--eps"):
+            check_epsilon(value)
+    if figure is not None and figure.suffix not in (".svg", ".png"):
+        raise UserError(f"--figure {figure}: expected a name that ends in .svg or .png")
+    vectors = load_vectors(file, tensor)
+    show = not as_json and sys.stderr.isatty()
+
+    def progress(done: float) -> None:
+        if show:
+            print(f"{100 * done:3.0f} %", end="\r", file=sys.stderr, flush=True)
+
+    with blame(vectors.source):
+        result, samples = describe(vectors, top, tuple(eps or ()), variants, seed, progress)
+    if figure is not None:
+        from experiments.files import write_bytes
+        from experiments.packing.figures import cosines
+        from experiments.report.svg import png, svg
+
+        drawn = cosines(samples, result["d"], result["field"], file.name)
+        write_bytes(figure, svg(drawn) if figure.suffix == ".svg" else png(drawn))
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        _measured(result)
+
+
+@packing.command()
+def capacity(
+    config: Annotated[str | None, typer.Option(help="A study from a YAML file: curves, packings, figures.")] = None,
+    d: Annotated[int | None, typer.Option(help="Dimension, for one point instead of a study.")] = None,
+    eps: Annotated[float | None, typer.Option(help="Tolerated |⟨u,v⟩|, in (0, 1].")] = None,
+    field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
+    vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
+    overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the study's report.")] = Path("packing-report"),
+    as_json: Json = False,
+) -> None:
+    """How many vectors fit: proved bounds from both sides and the largest explicit packing, at a point or as a study.
+
+    Example: `qattn packing capacity --d 8 --eps 0.5 --field real`
+    """
+    if config is None:
+        if d is None or eps is None:
+            raise UserError("expected --d and --eps for one point, or --config FILE for the study, got neither")
+        _point(d, eps, field.value, as_json)
+        return
+    if d is not None or eps is not None:
+        raise UserError("--config and --d/--eps exclude each other: a study has its own dimensions and tolerances")
+    from experiments.config.packing import load_packing
+    from experiments.packing.study import run
+
+    settings = load_packing(_config_path(config), overrides or ())
+    result = run(settings, out, tuple(vectors or ()), quiet=as_json)
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        print(f"{result['report']}")
+
+
+def _config_path(config: str) -> Path:
+    from experiments.config import CONFIGS
+
+    shipped = CONFIGS / f"{config}.yaml"
+    return shipped if not Path(config).exists() and shipped.exists() else Path(config)
+
+
+def _point(d: int, eps: float, field: str, as_json: bool) -> None:
+    from contexts.packing.capacity import LOWER, UPPER
+    from contexts.packing.constructions import largest_construction
+    from contexts.packing.fields import check_epsilon, check_size
+    from experiments.packing.numbers import whole
+
+    with blame("--d"):
+        check_size("d", d)
+    with blame("--eps"):
+        check_epsilon(eps)
+    logs = {
+        side: {name: bound.function(d, eps, field) for name, bound in table.items()}
+        for side, table in (("lower", LOWER), ("upper", UPPER))
+    }
+    found = largest_construction(d, eps, field)
+    result: dict[str, Any] = {"d": d, "eps": eps, "field": field}
+    reasons = {}
+    for side, table in (("lower", LOWER), ("upper", UPPER)):
+        result[side] = {name: whole(value, up=side == "lower") for name, value in logs[side].items()}
+        result[f"log10_{side}"] = {
+            name: None if value is None else value / math.log(10) for name, value in logs[side].items()
+        }
+        for name, value in result[side].items():
+            if value is None:
+                applies = table[name].applies
+                reasons[name] = (
+                    f"does not apply; it needs: {applies}" if logs[side][name] is None else "beyond 1e308: see log10"
+                )
+    result["reasons"] = reasons
+    result["constructed"] = {"n": found.n, "coherence": found.coherence, "how": found.name}
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+        return
+    print(f"N_eps(d) in {'R' if field == 'real' else 'C'}^{d} at eps = {eps:g}")
+    for side in ("lower", "upper"):
+        print("at least" if side == "lower" else "at most")
+        for name, value in result[side].items():
+            log10 = result[f"log10_{side}"][name]
+            text = (
+                reasons[name]
+                if log10 is None
+                else f"{value:>14,}"
+                if value is not None and value < 10**10
+                else f"{'10^':>10}{log10:.2f}"
+            )
+            print(f"  {name:24}{text}")
+    print(f"constructed: {found.n:,} lines at {found.coherence:.6f} ({found.name})")
+
+
+def _measured(result: dict[str, Any]) -> None:
+    null = result["null"]
+    print(f"{result['n']:,} vectors in {'R' if result['field'] == 'real' else 'C'}^{result['d']} ({result['source']})")
+    print(f"{'':22}{'measured':>12}{'random':>12}")
+    for name, value, other in (
+        ("coherence", result["coherence"], null["coherence"]),
+        ("mean nearest", result["mean_nearest"], null["mean_nearest"]),
+        *((f"|cos| at {float(q):.2%}", v, null["quantiles"][q]) for q, v in result["quantiles"].items()),
+        ("effective dimension", result["effective_dimension"], null["effective_dimension"]),
+    ):
+        print(f"{name:22}{value:12.6f}{other:12.6f}")
+    print(f"no {result['n']:,} vectors of this dimension have less than {result['bound']:.6f} ({result['bound_name']})")
+    for name, variant in result["variants"].items():
+        print(f"{name:22}{variant['coherence']:12.6f}   mean nearest {variant['mean_nearest']:.6f}")
+    for row in result["capacity"]:
+        print(
+            f"eps = {row['eps']:g}: {row['kept']:,} of the first {row['of']:,} vectors are eps-coherent (greedy); "
+            f"at most {row['upper_text']} could be"
+        )
+    if result["duplicates"]:
+        print(f"{result['duplicates']:,} pairs are the same line (|cos| > 1 - 1e-6)")
+    for pair in result["nearest_pairs"]:
+        print(f"  {pair['coherence']:.9f}  {pair['names'][0]} | {pair['names'][1]}  {pair['kind']}")
+    print(
+        f"{result['cpu_seconds']:.1f} CPU-s; {result['gflops']:.1f} GFLOP per CPU-second, "
+        f"{100 * result['fraction_of_peak']:.0f} % of this machine's bare matrix product"
+    )

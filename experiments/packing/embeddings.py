@@ -1,0 +1,113 @@
+"""What ``qattn packing measure`` reports of a matrix, with the null model beside every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from contexts.packing.bounds import best_bound
+from contexts.packing.capacity import null_model, upper_capacity
+from contexts.packing.measure import (
+    Measurement,
+    all_but_the_top,
+    centred,
+    effective_dimension,
+    greedy_subset,
+    measure,
+)
+from experiments.packing.numbers import power_of_ten
+from experiments.packing.vectors import Vectors
+
+GREEDY_ROWS = 20_000
+
+
+def describe(
+    vectors: Vectors,
+    top: int,
+    eps: tuple[float, ...],
+    variants: bool,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The report as a dictionary for JSON, and samples of |cos| by variant for a figure.
+
+    ``eps`` defaults to the measured median nearest neighbour and the null model's coherence. Raises ValueError for
+    vectors that are zero or not finite (the row is named).
+    """
+    found = measure(vectors.matrix, top, seed, progress)
+    null = null_model(found.n, found.d, found.field)
+    bound, bound_name = best_bound(found.d, found.n, found.field)
+    samples = {"as given": found.sample}
+    result: dict[str, Any] = {
+        "source": vectors.source,
+        "n": found.n,
+        "d": found.d,
+        "field": found.field,
+        "coherence": found.coherence,
+        "quantiles": {str(q): value for q, value in found.quantiles.items()},
+        "sampled_pairs": found.sampled_pairs,
+        "mean_nearest": found.mean_nearest,
+        "nearest_pair": [found.pairs[0].i, found.pairs[0].j] if found.pairs else None,
+        "nearest_pairs": [
+            {
+                "rows": [p.i, p.j],
+                "names": [vectors.name(p.i), vectors.name(p.j)],
+                "coherence": p.coherence,
+                "kind": p.kind,
+            }
+            for p in found.pairs
+        ],
+        "duplicates": found.duplicates,
+        "effective_dimension": effective_dimension(vectors.matrix),
+        "bound": bound,
+        "bound_name": bound_name,
+        "null": null,
+        "capacity": _capacity(vectors.matrix, found, eps, null),
+        "variants": {},
+        "variants_reason": None,
+        "cpu_seconds": found.seconds,
+        "gflops": found.gflops,
+        "fraction_of_peak": found.gflops / found.gemm_peak_gflops if found.gemm_peak_gflops else 0.0,
+    }
+    if not found.pairs:
+        result["nearest_pair_reason"] = "a single vector has no pairs"
+    if variants and found.n > 1:
+        for name, change in (("centred", centred), ("all but the top", all_but_the_top)):
+            if name == "all but the top" and found.d < 2:
+                continue
+            try:
+                other = measure(change(vectors.matrix), 1, seed)
+            except ValueError as error:  # centring may leave a zero vector: two equal rows, or one direction in all
+                result["variants_reason"] = f"{name}: {error}"
+                continue
+            samples[name] = other.sample
+            result["variants"][name] = {
+                "coherence": other.coherence,
+                "mean_nearest": other.mean_nearest,
+                "quantiles": {str(q): value for q, value in other.quantiles.items()},
+                "effective_dimension": effective_dimension(change(vectors.matrix)),
+            }
+    return result, samples
+
+
+def _capacity(
+    matrix: np.ndarray, found: Measurement, eps: tuple[float, ...], null: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if not eps and found.n > 1:
+        chosen = {round(float(np.median(found.nearest)), 3), round(null["coherence"], 3), 0.5}
+        eps = tuple(sorted(value for value in chosen if 0 < value < 1))
+    rows = []
+    for value in eps:
+        limit = upper_capacity(found.d, value, found.field)
+        rows.append(
+            {
+                "eps": value,
+                "kept": len(greedy_subset(matrix, value, GREEDY_ROWS)),
+                "of": min(found.n, GREEDY_ROWS),
+                "upper_log10": None if limit is None else limit[0] / np.log(10),
+                "upper_text": power_of_ten(None if limit is None else limit[0]),
+            }
+        )
+    return rows

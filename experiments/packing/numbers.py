@@ -1,0 +1,23 @@
+"""Counts of vectors for machines and people, from natural logarithms: a count beyond float64 is null with its log10."""
+
+from __future__ import annotations
+
+import math
+
+
+def whole(log_n: float | None, up: bool) -> int | float | None:
+    """The whole number a bound means: at least ⌈N⌉ (``up``) or at most ⌊N⌋, 1e-9 forgiven; None past 1e308."""
+    if log_n is None or log_n > 709:
+        return None
+    n = math.exp(log_n)
+    if n > 2**53:
+        return n
+    return math.ceil(n * (1 - 1e-9)) if up else math.floor(n * (1 + 1e-9))
+
+
+def power_of_ten(log_n: float | None) -> str:
+    """A count as people read it: 1,234 or 10^25.1."""
+    if log_n is None:
+        return "any number"
+    n = whole(log_n, up=False)
+    return f"{n:,}" if n is not None and n < 10**7 else f"10^{log_n / math.log(10):.1f}"

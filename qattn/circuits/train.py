@@ -1,0 +1,235 @@
+"""Fit a circuit to a state, a unitary, a distribution or labelled data; a step at a time, so that a caller can
+watch, save and resume."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qattn.circuits.circuit import Circuit, check_state, check_unitary, expect_shape
+from qattn.circuits.engine import run
+from qattn.circuits.measure import expectations, log_probabilities
+from qattn.circuits.sensitivity import metric
+
+TASKS = ("state", "unitary", "distribution", "classification")
+OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
+DAMPING = 1e-3  # added to the Fubini-Study metric's diagonal before it is inverted
+NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "gaussian"), "unitary": ("qft",)}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is learnt: the target's numbers, or data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter
+    held out."""
+
+    kind: str
+    target: np.ndarray | None = None
+    data: np.ndarray | None = None
+    labels: np.ndarray | None = None
+
+
+def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
+    """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or
+    is not normalised."""
+    size = 2**qubits
+    if isinstance(given, str):
+        if given not in NAMES.get(kind, ()):
+            raise ValueError(
+                f"unknown target {given!r} of a {kind} task: expected {', '.join(NAMES.get(kind, ()))}, or numbers"
+            )
+        given = named_target(given, kind, qubits)
+    if given is None:
+        raise ValueError(f"a {kind} task needs a target: a name ({', '.join(NAMES[kind])}) or its numbers")
+    target = np.asarray(given)
+    if kind == "state":
+        check_state(target.astype(complex), qubits)
+        return target.astype(complex)
+    if kind == "unitary":
+        check_unitary(target.astype(complex), qubits, "train.target")
+        return target.astype(complex)
+    expect_shape("a target distribution", target.shape, (size,))
+    if np.iscomplexobj(target) and np.any(target.imag):
+        raise ValueError("a target distribution has real entries")
+    target = target.real.astype(float)
+    if target.min() < 0 or not abs(target.sum() - 1) < 1e-6:
+        raise ValueError(
+            f"a target distribution is non-negative with sum 1, got least {target.min():.3g}, sum {target.sum():.6g}"
+        )
+    return target
+
+
+def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
+    size = 2**qubits
+    if name == "qft":
+        k = np.arange(size)
+        return np.exp(2j * np.pi * np.outer(k, k) / size) / math.sqrt(size)
+    out = np.zeros(size)
+    if name == "ghz":
+        out[[0, -1]] = math.sqrt(0.5)
+    elif name == "w":
+        out[[1 << k for k in range(qubits)]] = 1 / math.sqrt(qubits)
+    elif name == "bars":  # basis states with one kind of bit only in each half: a toy of bars and stripes
+        half = qubits // 2
+        for top in (0, 2**half - 1):
+            for bottom in (0, 2 ** (qubits - half) - 1):
+                out[top << (qubits - half) | bottom] = 0.25
+    elif name == "gaussian":
+        k = np.arange(size)
+        out = np.exp(-0.5 * ((k - (size - 1) / 2) / (size / 8)) ** 2)
+        out /= out.sum()
+    else:
+        out[:] = 1 / math.sqrt(size) if kind == "state" else 1 / size
+    return out
+
+
+def labelled(name: str, samples: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Angles ``(m, features)`` and labels of a small classification problem; plane data is repeated over the
+    features."""
+    rng = np.random.default_rng(seed)
+    if name == "parity":
+        bits = rng.integers(0, 2, (samples, features))
+        return np.pi * bits.astype(float), bits.sum(1) % 2
+    from sklearn.datasets import make_circles, make_moons
+
+    if name not in ("moons", "circles"):
+        raise ValueError(f"unknown data {name!r}; known are moons, circles, parity")
+    maker = {"moons": make_moons, "circles": make_circles}[name]
+    options = {"noise": 0.1} if name == "moons" else {"noise": 0.05, "factor": 0.5}
+    points, labels = maker(samples, random_state=seed, **options)
+    points = (points - points.mean(0)) / points.std(0)
+    return points[:, np.arange(features) % 2], labels
+
+
+class Fit:
+    """A circuit, a task and an optimiser. ``step()`` makes one update; ``state_dict`` and ``load_state_dict`` resume
+    exactly.
+
+    Raises ``ValueError`` for unknown tasks and optimisers, and for tasks an optimiser does not serve.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        task: Task,
+        optimizer: str = "adam",
+        lr: float = 0.05,
+        seed: int = 0,
+        spread: float = 2 * math.pi,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        if task.kind not in TASKS:
+            raise ValueError(f"unknown task {task.kind!r}; known are {', '.join(TASKS)}")
+        if optimizer not in OPTIMIZERS:
+            raise ValueError(f"unknown optimizer {optimizer!r}; known are {', '.join(OPTIMIZERS)}")
+        if optimizer == "qng" and task.kind not in ("state", "distribution"):
+            raise ValueError(f"quantum natural gradient needs one state: task state or distribution, got {task.kind}")
+        if circuit.n_parameters == 0:
+            raise ValueError("the circuit has no parameters to train")
+        if circuit.noisy:
+            raise ValueError("training runs without noise channels: drop the noise")
+        self.circuit, self.task, self.kind, self.lr = circuit, task, optimizer, lr
+        generator = torch.Generator().manual_seed(seed)
+        start = spread * torch.rand(circuit.n_parameters, generator=generator, dtype=torch.float64)
+        self.parameters = start.to(dtype).requires_grad_()
+        complex_dtype = torch.complex64 if dtype == torch.float32 else torch.complex128
+        self.target = None
+        if task.target is not None:
+            self.target = torch.as_tensor(task.target, dtype=complex_dtype if task.kind != "distribution" else dtype)
+        if task.kind == "classification":
+            assert task.data is not None
+            assert task.labels is not None
+            expect_shape("data", task.data.shape[1:], (circuit.n_inputs,))
+            self.data = torch.as_tensor(task.data, dtype=dtype)
+            self.labels = torch.as_tensor(task.labels, dtype=dtype)
+            self.cut = len(self.labels) * 3 // 4
+        makers = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD, "lbfgs": torch.optim.LBFGS, "qng": torch.optim.SGD}
+        self.optimizer = makers[optimizer]([self.parameters], lr=lr)
+        self.steps = 0
+
+    def loss(self) -> Tensor:
+        """Infidelity, Kullback-Leibler divergence of the target from the Born distribution, or cross entropy."""
+        if self.task.kind == "classification":
+            return self.cross_entropy(slice(0, self.cut))
+        assert self.target is not None
+        if self.task.kind == "unitary":
+            size = len(self.target)
+            columns = run(self.circuit, self.parameters, states=torch.eye(size, dtype=self.target.dtype)).amplitudes()
+            return 1 - (columns * self.target.mT.conj()).sum().abs().square() / size**2
+        final = run(self.circuit, self.parameters)
+        if self.task.kind == "state":
+            return 1 - (final.amplitudes() * self.target.conj()).sum().abs().square()
+        return (torch.xlogy(self.target, self.target) - self.target * log_probabilities(final.probabilities())).sum()
+
+    def logits(self, rows: slice) -> Tensor:
+        """Probability of label 1: wire 0 found in |1>, from the mean of Z."""
+        word = "Z" + "I" * (self.circuit.qubits - 1)
+        mean = expectations(run(self.circuit, self.parameters, self.data[rows]), [word])[:, 0]
+        return (1 - mean) / 2
+
+    def cross_entropy(self, rows: slice) -> Tensor:
+        tiny = torch.finfo(self.parameters.dtype).eps
+        return torch.nn.functional.binary_cross_entropy(self.logits(rows).clamp(tiny, 1 - tiny), self.labels[rows])
+
+    @torch.no_grad()
+    def accuracy(self) -> float:
+        """Share of held-out samples on the right side of 1/2."""
+        rows = slice(self.cut, len(self.labels))
+        return ((self.logits(rows) > 0.5) == (self.labels[rows] > 0.5)).double().mean().item()
+
+    def step(self) -> float:
+        """One update; the loss before it. Raises ``FloatingPointError`` when the loss is not finite."""
+
+        def closure() -> Tensor:
+            self.optimizer.zero_grad()
+            loss = self.loss()
+            loss.backward()
+            return loss
+
+        if self.kind == "lbfgs":
+            loss = self.optimizer.step(closure)
+        else:
+            loss = closure()
+            if self.kind == "qng":
+                gradient = self.parameters.grad
+                assert gradient is not None
+                geometry = metric(self.circuit, self.parameters.detach())
+                geometry += DAMPING * torch.eye(len(geometry), dtype=geometry.dtype)
+                gradient.copy_(torch.linalg.solve(geometry, gradient))
+            self.optimizer.step()
+        self.steps += 1
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise FloatingPointError(f"the loss became {value} at step {self.steps}")
+        return value
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything a resumed run needs: tensors and numbers only, readable with ``weights_only``."""
+        return {
+            "parameters": self.parameters.detach().clone(),
+            "optimizer": self.optimizer.state_dict(),
+            "steps": self.steps,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        expect_shape("saved parameters", tuple(state["parameters"].shape), (self.circuit.n_parameters,))
+        with torch.no_grad():
+            self.parameters.copy_(state["parameters"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps = state["steps"]
+
+
+def shift_gap(circuit: Circuit, parameters: Tensor, word: str | None = None, inputs: Tensor | None = None) -> float:
+    """Largest difference between our gradient of a Pauli word's mean and PennyLane's parameter-shift rule."""
+    from qattn.circuits import device
+
+    word = word or "Z" + "I" * (circuit.qubits - 1)
+    p = parameters.detach().double().requires_grad_()
+    ours = torch.autograd.grad(expectations(run(circuit, p, inputs), [word]).sum(), p)[0]
+    shifted = device.expectations(circuit, [word], p, inputs, diff_method="parameter-shift")
+    theirs = torch.autograd.grad(shifted.sum(), p)[0]
+    return (ours - theirs).abs().max().item()

@@ -1,0 +1,246 @@
+"""``qattn contexts …``: the JSON keys machines rely on, exit codes, one-sentence errors, and the examples in --help."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+import sys
+
+import numpy as np
+import pytest
+
+from contexts import formats, library
+from experiments.cli import main
+
+
+@pytest.fixture
+def qattn(monkeypatch, capsys):
+    """Run the command line; returns (exit code, stdout, stderr)."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["qattn", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out = capsys.readouterr()
+        return int(stop.value.code or 0), out.out, out.err
+
+    return run
+
+
+def data(answer: tuple[int, str, str]) -> dict:
+    code, out, err = answer
+    assert code == 0, err
+    return json.loads(out, parse_constant=lambda x: pytest.fail(f"{x} is not JSON"))
+
+
+def test_states_keys(qattn, tmp_path):
+    formats.write(library.load("tits"), tmp_path / "tits.mmp")
+    result = data(qattn("contexts", "states", tmp_path / "tits.mmp", "--json"))
+    assert result["count"] == "22"
+    assert (result["unital"], result["separating"]) == (True, True)
+    assert result["true_implies_false"] == [["1", "7"]]
+    assert sorted(result["true_implies_true"]) == [["1", "F"], ["7", "G"]]
+    big = data(qattn("contexts", "states", "bugs_20", "--json"))
+    power = np.linalg.matrix_power(np.array([[8, 3], [3, 0]], dtype=object), 20)  # a bug's states by its two ends
+    assert big["count"] == str(power.sum())
+
+
+def test_states_listed_up_to_a_limit(qattn):
+    result = data(qattn("contexts", "states", "pentagon", "--list", "--limit", "4", "--json"))
+    assert result["count"] == "11"
+    assert len(result["states"]) == 4
+    assert result["states_complete"] is False
+    assert "limit of 4" in result["states_reason"]
+    whole = data(qattn("contexts", "states", "pentagon", "--list", "--json"))
+    size = len(whole["partition_logic_states"])
+    for context in library.load("pentagon").contexts:
+        assert sorted(n for v in context for n in whole["partition_logic"][v]) == list(range(1, size + 1))
+
+
+def test_states_of_a_kochen_specker_set(qattn):
+    code, out, _ = qattn("contexts", "states", "cabello")
+    assert code == 0
+    assert "0 two-valued states" in out
+    assert "critical: yes" in out
+
+
+def test_bounds_keys(qattn):
+    result = data(qattn("contexts", "bounds", "cabello_18_9", "--weights", "multiplicity", "--json"))
+    assert (result["alpha"], result["alpha_star"]) == (8, 9)
+    assert result["theta"] == pytest.approx(9, abs=1e-5)
+    assert result["theta_dual"] == pytest.approx(9, abs=1e-5)
+    assert len(result["certificate"]["independent_set"]) == 4
+    assert result["verdict"]["no_two_valued_state"]["answer"] is True
+    own = data(qattn("contexts", "bounds", "kcbs", "--weights", "k0=2,k1=1,k2=1,k3=1,k4=1", "--json"))
+    assert own["alpha"] == 3
+
+
+def test_commute_keys_exit_code_and_heat_map(qattn, tmp_path):
+    result = data(qattn("contexts", "commute", "paper_pair", "--eigenvalues", "1,2,3", "--json"))
+    (pair,) = result["pairs"]
+    assert pair["norm"] == pytest.approx(0.5**0.5)
+    assert (pair["commute"], result["all_commute"]) == (False, False)
+    code, out, _ = qattn("contexts", "commute", "paper_pair", "--require", "--plot", tmp_path / "heat.svg")
+    assert code == 1
+    assert "all commute: no" in out
+    assert (tmp_path / "heat.svg").read_text().startswith("<?xml")
+    code, *_ = qattn("contexts", "commute", "paper_pair", "--require", "--eigenvalues", "2,2,3")
+    assert code == 0
+
+
+def test_commute_of_observables_in_a_file(qattn, tmp_path):
+    path = tmp_path / "o.json"
+    path.write_text(
+        json.dumps(
+            {
+                "observables": {
+                    "A": "XX",
+                    "B": "ZZ",
+                    "C": "ZI",
+                    "D": [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0], [0, 0, 0, 4]],
+                }
+            }
+        )
+    )
+    result = data(qattn("contexts", "commute", path, "--json"))
+    assert {(p["a"], p["b"]): p["commute"] for p in result["pairs"]}[("A", "B")] is True
+    assert result["largest_commuting"] == [["B", "C", "D"]]
+    assert result["degenerate"] == ["A", "B", "C"]
+    path.write_text(json.dumps({"observables": {"A": "X", "B": [[0, 1], [0, 0]]}}))
+    code, _, err = qattn("contexts", "commute", path)
+    assert code == 2
+    assert "observable 'B': the matrix is not Hermitian: entry (1, 2)" in err
+
+
+def test_realize_keys_and_exit_codes(qattn, tmp_path):
+    result = data(
+        qattn(
+            "contexts",
+            "realize",
+            "specker_bug",
+            "--fresh",
+            "--level",
+            "faithful",
+            "--json",
+            "--out",
+            tmp_path / "b.json",
+        )
+    )
+    assert (result["realizable"], result["level"], result["certificate"], result["flex"]) == (True, "faithful", None, 2)
+    assert set(result["vectors"]) == set(library.load("specker_bug").vertices)
+    assert formats.read(tmp_path / "b.json").vectors is not None
+    code, out, _ = qattn("contexts", "realize", "triangle", "--json")
+    assert code == 1
+    assert json.loads(out)["realizable"] is False
+    assert json.loads(out)["certificate"]["atoms"]
+
+
+def test_check_and_conversion(qattn, tmp_path):
+    code, out, _ = qattn("contexts", "check", "cabello_18_9", "--convert", tmp_path / "c.mmp")
+    assert code == 0
+    assert "injective" in out
+    assert (tmp_path / "c.mmp").read_text().strip() == library.load("cabello").notes["mmp"]
+    bad = formats.to_dict(library.load("paper_pair"))
+    bad["vectors"]["e1"] = [1, 0.01, 0]
+    (tmp_path / "bad.json").write_text(json.dumps(bad))
+    code, out, _ = qattn("contexts", "check", tmp_path / "bad.json")
+    assert code == 1
+    assert "e1 and e2 should be orthogonal but |⟨e1|e2⟩| = 0.01" in out
+
+
+def test_yaml_is_read(qattn, tmp_path):
+    path = tmp_path / "h.yaml"
+    path.write_text("dimension: 3\ncontexts:\n  - [bank, economy, money]\n  - [bank, river, water]\n")
+    assert data(qattn("contexts", "states", path, "--json"))["count"] == "5"
+    for name in ("peres_33", "witting"):  # written and read back, √2 and complex rays to the last bit
+        assert qattn("contexts", "check", name, "--convert", path)[0] == 0
+        assert qattn("contexts", "check", path, "--convert", tmp_path / "back.json")[0] == 0
+        h, back = library.load(name), formats.read(tmp_path / "back.json")
+        assert back == h
+        assert all(np.array_equal(back.vectors[v], h.vectors[v]) for v in h.vertices)
+    path.write_text("dimension: 3\ndimension: 4\ncontexts: [[a, b]]\n")
+    code, _, err = qattn("contexts", "states", path)
+    assert code == 2
+    assert "dimension" in err
+
+
+def test_fraction(qattn, tmp_path):
+    box = [[0.5, 0], [0, 0.5]], [[0, 0.5], [0.5, 0]]
+    tables = [(["A", "B"], box[0]), (["A", "b"], box[0]), (["a", "B"], box[0]), (["a", "b"], box[1])]
+    path = tmp_path / "pr.json"
+    path.write_text(json.dumps({"contexts": [{"measurements": m, "probabilities": p} for m, p in tables]}))
+    result = data(qattn("contexts", "fraction", path, "--json"))
+    assert result["contextual_fraction"] == pytest.approx(1)
+    assert result["by_default"]["excess"] == pytest.approx(2)
+    code, out, _ = qattn("contexts", "fraction", path)
+    assert code == 0
+    assert "signalling fraction 0" in out
+
+
+def test_train(qattn):
+    result = data(qattn("contexts", "train", "bank", "--seeds", "1", "--steps", "3", "--no-transformer", "--json"))
+    assert set(result["models"]) >= {
+        "contexts",
+        "one_basis",
+        "frozen_contexts",
+        "shuffled_senses",
+        "most_frequent_sense",
+        "bag_of_words",
+    }
+    assert "no claim" in result["verdicts"]["bag_of_words"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["states", "spekker"], "no hypergraph is called 'spekker'; did you mean specker_bug"),
+        (["states", "missing.mmp"], "missing.mmp: there is no such file"),
+        (["commute", "kcbs"], "lists no contexts"),
+        (["commute", "triangle"], "needs vectors"),
+        (["commute", "bank", "--eigenvalues", "1,x"], "--eigenvalues: expected numbers with commas"),
+        (["commute", "bank", "--eigenvalues", "1,2"], "expected 3 finite real eigenvalues"),
+        (["bounds", "kcbs", "--weights", "multiplicity"], "all weights are zero"),
+        (["bounds", "kcbs", "--weights", "k0"], "--weights: expected multiplicity"),
+        (["realize", "bank", "--level", "best"], "the level must be one of proper, injective, faithful"),
+        (["realize", "chsh", "--dimension", "0"], "positive whole number"),
+        (["draw", "bank", "--out", "x.xyz"], "the ending must be one of"),
+        (["train", "wordnet:bank"], "wordnet-base"),
+        (["train", "pseudo:whale"], "two or more different words"),
+        (["fraction", "nosuch.json"], "nosuch.json"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(qattn, words, message, monkeypatch, tmp_path):
+    from contexts import sense_tasks
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sense_tasks.wordnet, "__defaults__", (tmp_path / "nowhere", 2))
+    code, out, err = qattn("contexts", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_malformed_file_is_named(qattn, tmp_path):
+    path = tmp_path / "h.mmp"
+    path.write_text("123,3€5.")
+    code, _, err = qattn("contexts", "check", path)
+    assert code == 2
+    assert str(path) in err
+    assert "'€'" in err
+
+
+@pytest.mark.parametrize("verb", ["check", "states", "bounds", "commute", "realize", "draw"])
+def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
+    cli = importlib.import_module(
+        "experiments.cli.contexts"
+    )  # experiments.cli.contexts, the name, is the group of verbs
+    example = re.search(r"Example: `qattn (.+?)`", getattr(cli, verb).__doc__).group(1)
+    code, out, _ = qattn("contexts", verb, "--help")
+    assert code == 0
+    assert "Example: qattn contexts" in out
+    monkeypatch.chdir(tmp_path)
+    code, out, err = qattn(*shlex.split(example))
+    assert code == 0, err
+    assert out

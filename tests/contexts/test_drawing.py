@@ -1,0 +1,75 @@
+"""Pictures: what is drawn, not how pretty it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contexts import api, drawing, library, satisfiability
+
+
+def test_every_context_is_a_line_through_its_atoms_and_shared_atoms_have_rings():
+    h = library.load("specker_bug")
+    figure = drawing.greechie(h)
+    axes = figure.axes[0]
+    curves = [line for line in axes.lines if len(line.get_xdata()) > 1]
+    circles = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert len(curves) == 7
+    assert len(circles) == 13 + len(h.intertwining)
+    assert {t.get_text() for t in axes.texts} == set(h.vertices)
+    place = drawing.layout(h)
+    for context in h.contexts:  # some curve passes through all atoms of the context
+        points = [np.array(place[v]) for v in context]
+        gaps = [max(np.linalg.norm(c.get_xydata() - p, axis=1).min() for p in points) for c in curves]
+        assert min(gaps) < 0.1
+
+
+def test_a_state_fills_exactly_its_true_atoms():
+    h = library.load("pentagon")
+    state = satisfiability.find_state(h)
+    axes = drawing.greechie(h, state).axes[0]
+    filled = [m for m in axes.lines if len(m.get_xdata()) == 1 and m.get_markerfacecolor() == "black"]
+    assert len(filled) == state.bit_count()
+
+
+def test_the_star_of_figure_1_is_three_straight_spokes():
+    place = drawing.layout(library.load("bank"))
+    assert place["bank"] == (0.0, 0.0)
+    for sense in ("economy", "river", "seat"):
+        a, b = np.array(place[sense]), np.array(place[f"{sense}'"])
+        assert abs(a[0] * b[1] - a[1] * b[0]) < 1e-12  # in line with the centre
+
+
+def test_atoms_are_apart():
+    for name in ("cabello_18_9", "peres_57_40", "bugs_3"):
+        points = np.array(list(drawing.layout(library.load(name)).values()))
+        gaps = np.linalg.norm(points[:, None] - points[None], axis=-1) + 9 * np.eye(len(points))
+        assert gaps.min() > 1e-3 * np.ptp(points)
+
+
+def test_svg_is_the_same_every_time(tmp_path):
+    for name in ("a.svg", "b.svg"):
+        api.draw("pentagon", tmp_path / name, "any")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_heat_map_shows_the_table():
+    table = np.array([[0, 1.5], [1.5, 0]])
+    axes = drawing.heat_map(table, ["A", "B"]).axes[0]
+    assert np.array_equal(axes.images[0].get_array(), table)
+    assert {t.get_text() for t in axes.texts} == {"0", "1.5"}
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("a1,zz", "'zz', which is not an atom"), ("a1,a2", "not the true atoms"), ("any", "no two-valued state")],
+)
+def test_states_that_cannot_be_drawn(tmp_path, state, words):
+    name = "cabello" if state == "any" else "pentagon"
+    with pytest.raises(ValueError, match=words):
+        api.draw(name, tmp_path / "x.svg", state)
+
+
+def test_unknown_picture_format(tmp_path):
+    with pytest.raises(ValueError, match="ending must be one of"):
+        api.draw("bank", tmp_path / "x.xyz")

@@ -1,0 +1,195 @@
+"""MMP, 2states, graph6 and JSON: what is written is read back; what is malformed is named."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexts import formats, library
+from contexts.hypergraph import Hypergraph
+
+
+@st.composite
+def incidences(draw):
+    """Atom numbers of contexts, and of exclusive pairs, as plain data (annotated code must not run inside a
+    strategy)."""
+    n = draw(st.integers(3, 120))
+    chosen = st.lists(st.integers(0, n - 1), min_size=2, max_size=4, unique=True)
+    contexts = draw(st.lists(chosen, min_size=1, max_size=12, unique_by=frozenset))
+    used = sorted({i for c in contexts for i in c})
+    pairs = draw(st.lists(st.lists(st.sampled_from(used), min_size=2, max_size=2, unique=True), max_size=4))
+    return used, contexts, pairs
+
+
+def build(incidence, with_pairs: bool) -> Hypergraph:
+    used, contexts, pairs = incidence
+    named = [[[f"v{i}" for i in group] for group in groups] for groups in ([used], contexts, pairs)]
+    return Hypergraph(named[0][0], named[1], named[2] if with_pairs else [], 4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(incidences())
+def test_mmp_and_2states_round_trips(incidence):
+    """Names change to the format's own; the incidence, in order, does not."""
+    h = build(incidence, with_pairs=False)
+    numbered = h.relabel([formats.mmp_character(i + 1) for i in range(len(h.vertices))])
+    assert formats.read_mmp(formats.write_mmp(h)) == numbered
+    assert formats.write_mmp(formats.read_mmp(formats.write_mmp(h))) == formats.write_mmp(h)
+    assert formats.read_2states(formats.write_2states(h)) == h.relabel([str(i + 1) for i in range(len(h.vertices))])
+
+
+@settings(max_examples=40, deadline=None)
+@given(incidences())
+def test_json_and_graph6_round_trips(incidence):
+    h = build(incidence, with_pairs=True)
+    assert formats.read_json(formats.write_json(h)) == h
+    back = formats.read_graph6(formats.write_graph6(h))
+    assert set(back.graph.edges) == set(nx.relabel_nodes(h.graph, {v: str(i) for v, i in h.index.items()}).edges)
+
+
+def test_mmp_alphabet_is_the_published_one():
+    assert library.catalogue()["mmp_alphabet"] == formats.ALPHABET
+    assert len(set(formats.ALPHABET)) == 90
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "1"), (9, "9"), (10, "A"), (90, "~"), (91, "+1"), (180, "+~"), (181, "++1")]
+)
+def test_a_plus_adds_ninety(number, name):
+    assert formats.mmp_character(number) == name
+    assert formats.mmp_number(name) == number
+
+
+def test_line_breaks_and_a_missing_period_are_tolerated():
+    assert formats.read_mmp("123,\n345") == formats.read_mmp("123,345.")
+    assert formats.write_mmp(formats.read_mmp("123,345")) == "123,345."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("12€,345.", "'€', which is not in the MMP alphabet"),
+        ("123,,345.", "block 2 is empty"),
+        ("123,345,.", "block 3 is empty"),
+        ("123,3.", "block 2.*one atom"),
+        ("123,345.678.", "after it"),
+        ("12+,345.", r"ends in '\+'"),
+        (".", "at least one block"),
+        ("123,343.", "'3' twice"),
+        ("123,321.", "repeats context 1"),
+    ],
+)
+def test_malformed_mmp(text, words):
+    with pytest.raises(ValueError, match=words):
+        formats.read_mmp(text)
+
+
+def test_a_missing_comma_shows_when_the_dimension_is_known():
+    with pytest.raises(ValueError, match=r"block 1 has 6 atoms.*comma missing"):
+        formats.read_mmp("123456,789.", dimension=3)
+
+
+def test_what_a_format_cannot_say_is_refused():
+    with pytest.raises(ValueError, match="12 exclusive pairs"):
+        formats.write_mmp(library.load("yu_oh"))
+    with pytest.raises(ValueError, match="12 exclusive pairs"):
+        formats.write_2states(library.load("yu_oh"))
+    with pytest.raises(ValueError, match="'c', which is in no context"):
+        formats.write_mmp(Hypergraph("abc", ["ab"]))
+
+
+SPECKER = """The Specker bug
+13 atoms
+7 blocks
+ 0 proper subsets of blocks
+ 3   1  2  3
+ 3   3  4  5
+ 3   5  6  7
+ 3   7  8  9
+ 3   9 10 11
+ 3  11 12  1
+ 3  10 13  4
+14 2-valued evaluations of atoms:
+ 1 0 0
+"""
+
+
+def test_2states_file_of_the_specker_bug():
+    bug = library.load("specker_bug")
+    read = formats.read_2states(SPECKER)
+    assert read == bug.relabel([v[1:] for v in bug.vertices])
+    assert read.name == "The Specker bug"
+    assert formats.read_2states(SPECKER.split("\n", 1)[1]) == read  # the title may be missing
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("13 atoms", "13 items", "line 2: expected a number and 'atoms'"),
+        ("7 blocks", "8 blocks", "line 12"),
+        (" 0 proper", " 2 proper", "only 0 is supported"),
+        (" 3   7  8  9", " 3   7  8", "line 8: expected a size"),
+        (" 3   7  8  9", " 3   7  8  99", "atom 99 is not between 1 and 13"),
+    ],
+)
+def test_malformed_2states(old, new, words):
+    with pytest.raises(ValueError, match=words):
+        formats.read_2states(SPECKER.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"context": []}, "unknown key 'context'"),
+        ({"contexts": "abc"}, "list of lists"),
+        ({"vertices": "abc"}, "list of names"),
+        ({"field": "rational"}, "real or complex"),
+        ({"vectors": {"a": [1, 0], "b": [0, [1, 2, 3]]}}, r"write a number, or \[re, im\]"),
+        ({"vectors": {"a": [1, 0], "b": [0, [0, 1]]}, "field": "real"}, "complex entry .* 'field: real'"),
+        ({"vectors": {"a": [1, 0]}}, "no vector is given for atom 'b'"),
+        ({"vectors": {"a": [1, 0], "b": [0, 0]}}, "'b' is zero"),
+        ({"vectors": [1, 2]}, "must map atoms"),
+    ],
+)
+def test_malformed_json(change, words):
+    with pytest.raises(ValueError, match=words):
+        formats.read_json(json.dumps({"vertices": ["a", "b"], "contexts": [["a", "b"]]} | change))
+
+
+def test_json_syntax_errors_have_a_place():
+    with pytest.raises(ValueError, match="line 2, column"):
+        formats.read_json('{"vertices": ["a"],\n "contexts" [}')
+
+
+def test_vectors_survive_json_in_both_fields():
+    for name in ("peres_33", "witting_penrose_40_40"):
+        h = library.load(name)
+        back = formats.read_json(formats.write_json(h))
+        assert all(np.array_equal(back.vectors[v], h.vectors[v]) for v in h.vertices)
+
+
+def test_files_by_ending(tmp_path):
+    h = library.load("cabello_18_9")
+    for ending in (".mmp", ".txt", ".json", ".g6"):
+        formats.write(h, tmp_path / f"h{ending}")
+        back = formats.read(tmp_path / f"h{ending}", 4)
+        assert len(back.vertices) == 18
+        assert back.graph.number_of_edges() == 54
+    (tmp_path / "empty.mmp").write_text("  \n")
+    (tmp_path / "latin.mmp").write_bytes(b"12\xe4.")
+    for name, words in (("empty.mmp", "is empty"), ("latin.mmp", "UTF-8"), ("h.pdf", "ending must be")):
+        with pytest.raises(ValueError, match=words):
+            formats.read(tmp_path / name)
+    with pytest.raises(ValueError, match="ending must be"):
+        formats.write(h, tmp_path / "h.pdf")
+
+
+@pytest.mark.parametrize("text", ["!!", "D", "DUW DUW"])
+def test_malformed_graph6(text):
+    with pytest.raises(ValueError, match="graph6"):
+        formats.read_graph6(text)

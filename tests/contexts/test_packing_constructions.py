@@ -1,0 +1,214 @@
+"""Every construction measured; counts and coherences from the literature, optimality by a bound that matches."""
+
+import math
+
+import numpy as np
+import pytest
+
+from contexts.packing import codes, frames, lattices, sic
+from contexts.packing.bounds import best_bound, rankin
+from contexts.packing.constructions import best_construction, catalogue, largest_construction
+from contexts.packing.galois import GF, prime_power, quaternary_trace
+from contexts.packing.measure import coherence
+from contexts.packing.records import record
+
+DIMENSIONS = {"real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64), "complex": (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 31)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "d"), [(f, d) for f, dims in DIMENSIONS.items() for d in dims])
+def test_every_entry_is_what_it_states(field, d):
+    for entry in catalogue(d, field):
+        if entry.field != field or not entry.buildable or entry.n > 4200:
+            continue
+        vectors = entry.build()
+        assert vectors.shape == (entry.n, d), entry.name
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-12)
+        measured = coherence(vectors)
+        if entry.exact:
+            assert measured == pytest.approx(entry.coherence, abs=1e-9), entry.name
+        else:
+            assert measured <= entry.coherence + 1e-12, entry.name
+
+
+# (field, d, n, μ²) of the literature
+KNOWN = [
+    ("real", 3, 6, 1 / 5),
+    ("real", 5, 10, 1 / 9),
+    ("real", 6, 16, 1 / 9),
+    ("real", 6, 36, 1 / 4),
+    ("real", 7, 14, 1 / 13),
+    ("real", 7, 28, 1 / 9),
+    ("real", 7, 63, 1 / 4),
+    ("real", 8, 120, 1 / 4),
+    ("real", 16, 144, 1 / 16),
+    ("real", 23, 276, 1 / 25),
+    ("real", 64, 2112, 1 / 64),
+    ("complex", 2, 4, 1 / 3),
+    ("complex", 3, 7, 2 / 9),
+    ("complex", 3, 9, 1 / 4),
+    ("complex", 4, 13, 3 / 16),
+    ("complex", 4, 20, 1 / 4),
+    ("complex", 6, 36, 1 / 7),
+    ("complex", 7, 56, 1 / 7),
+    ("complex", 8, 64, 1 / 9),
+    ("complex", 8, 72, 1 / 8),
+    ("complex", 9, 90, 1 / 9),
+]
+
+
+@pytest.mark.parametrize(("field", "d", "n", "square"), KNOWN)
+def test_known_optimal_packings_are_in_the_catalogue_and_meet_a_bound(field, d, n, square):
+    entry = best_construction(d, n, field)
+    vectors = entry.build()[:n]
+    assert coherence(vectors) == pytest.approx(math.sqrt(square), abs=1e-10)
+    assert best_bound(d, n, field)[0] == pytest.approx(math.sqrt(square), rel=1e-9)
+    known = record(d, n, field)
+    if known:
+        assert coherence(vectors) == pytest.approx(known.coherence, abs=1e-8)
+
+
+def test_largest_construction_at_given_coherence():
+    assert largest_construction(8, 0.5, "real").n == 120
+    assert largest_construction(16, 0.25, "real").n == 144
+    assert largest_construction(24, 0.5, "real").n == 98_280
+    assert largest_construction(4, 0.5, "complex").n == 20
+    assert largest_construction(8, 0.01, "real").name == "orthonormal basis"
+    huge = largest_construction(1024, 0.25, "real")  # d^t lines, listed but not built
+    assert (huge.n, huge.buildable) == (1024**5, False)
+
+
+def test_unbiased_bases_are_orthonormal_and_unbiased_up_to_a_prime_power_of_16():
+    for q in (2, 3, 4, 5, 7, 8, 9, 16):
+        bases = frames.unbiased_bases(q)
+        assert len(bases) == q + 1
+        for i, first in enumerate(bases):
+            np.testing.assert_allclose(first @ first.conj().T, np.eye(q), atol=1e-12)
+            for second in bases[:i]:
+                np.testing.assert_allclose(np.abs(first @ second.conj().T) ** 2, 1 / q, atol=1e-12)
+
+
+def test_observables_of_unbiased_bases_are_maximally_incompatible():
+    """Any state sharp in one basis is uniform in every other: Maassen & Uffink's entropy sum ≥ ln q is met."""
+    q = 5
+    bases = frames.unbiased_bases(q)
+    for state in bases[2]:
+        for k, basis in enumerate(bases):
+            p = np.abs(basis.conj() @ state) ** 2
+            entropy = -np.sum(p[p > 1e-15] * np.log(p[p > 1e-15]))
+            assert entropy == pytest.approx(0 if k == 2 else math.log(q), abs=1e-10)
+
+
+@pytest.mark.parametrize("q", [4, 8, 9, 16, 25, 27])
+def test_finite_fields_are_fields(q):
+    field = GF(q)
+    rng = np.random.default_rng(q)
+    a, b, c = rng.integers(0, q, (3, 200))
+    np.testing.assert_array_equal(
+        field.product(a, field.sum(b, c)), field.sum(field.product(a, b), field.product(a, c))
+    )
+    np.testing.assert_array_equal(field.product(field.product(a, b), c), field.product(a, field.product(b, c)))
+    # the Frobenius map is additive, the trace lies in GF(p) and takes each value q/p times
+    p = field.p
+    np.testing.assert_array_equal(field.power(field.sum(a, b), p), field.sum(field.power(a, p), field.power(b, p)))
+    assert np.bincount(field.trace(np.arange(q)), minlength=p).tolist() == [q // p] * p
+    with pytest.raises(ValueError, match="p prime, got 12"):
+        GF(12)
+    assert [n for n in range(2, 20) if prime_power(n)] == [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5])
+def test_trace_of_the_galois_ring_reduces_to_the_binary_trace(m):
+    field = GF(2**m)
+    np.testing.assert_array_equal(quaternary_trace(m) % 2, field.trace(field.exp))
+
+
+def test_difference_sets_meet_every_difference_equally_often():
+    for v, members in (frames.singer_difference_set(2, 2), frames.singer_difference_set(4, 2),
+                       frames.singer_difference_set(3, 3), frames.paley_difference_set(19)):  # fmt: skip
+        k = len(members)
+        counts = np.bincount(((members[:, None] - members) % v).reshape(-1), minlength=v)[1:]
+        assert set(counts.tolist()) == {k * (k - 1) // (v - 1)}
+
+
+@pytest.mark.parametrize("order", [1, 2, 4, 8, 12, 16, 20, 24, 28, 36])
+def test_hadamard_matrices(order):
+    matrix = codes.hadamard(order)
+    assert set(np.unique(matrix)) <= {-1.0, 1.0}
+    np.testing.assert_array_equal(matrix @ matrix.T, order * np.eye(order))
+    assert codes.hadamard(6) is None
+
+
+def test_dual_bch_coherence_by_transform_equals_the_measured_one():
+    for d, t in ((16, 2), (32, 2), (64, 2)):
+        assert codes.dual_bch_coherence(d, t) == pytest.approx(coherence(codes.dual_bch(d, t)), abs=1e-12)
+    # 65 536 vectors of R^256 at the Carlitz-Uchiyama bound 2/16, never built
+    assert codes.dual_bch_coherence(256, 2) == 0.125
+
+
+def test_golay_weights_and_the_leech_lattice():
+    """Weight enumerator 1, 759, 2576, 759, 1 and kissing number 196 560."""
+    words = lattices.golay()
+    assert np.bincount(words.sum(axis=1), minlength=25)[[0, 8, 12, 16, 24]].tolist() == [1, 759, 2576, 759, 1]
+    lines = lattices.leech()
+    assert lines.shape == (98_280, 24)
+    sample = np.random.default_rng(0).choice(len(lines), 30, replace=False)
+    products = np.abs(lines[sample] @ lines.T)
+    products[np.arange(30), sample] = 0
+    # |⟨u,v⟩| ∈ {0, 1/4, 1/2}; each line meets 4600 others at 1/2 and 47 104 at 1/4
+    assert set(np.unique(np.round(products, 9))) == {0.0, 0.25, 0.5}
+    assert set(np.sum(products > 0.4, axis=1).tolist()) == {4600}
+    assert set(np.sum(np.abs(products - 0.25) < 0.01, axis=1).tolist()) == {47_104}
+
+
+def test_sics_to_dimension_24():
+    """Scott & Grassl 2010: d² lines at 1/√(d+1), here to 1e-10 (checked inside for all pairs by the group)."""
+    for d in (2, 5, 10, 15, 24):
+        lines = sic.sic(d)
+        overlaps = np.abs(lines[1:] @ lines[0].conj())
+        np.testing.assert_allclose(overlaps, 1 / math.sqrt(d + 1), atol=1e-10)
+
+
+def test_gradient_of_the_fourth_moment():
+    rng = np.random.default_rng(0)
+    point, direction = rng.standard_normal((2, 12))
+    _, gradient = sic.fourth_moment(point)
+    numeric = (sic.fourth_moment(point + 1e-6 * direction)[0] - sic.fourth_moment(point - 1e-6 * direction)[0]) / 2e-6
+    assert gradient @ direction == pytest.approx(numeric, rel=1e-7)
+
+
+def test_naimark_complement_of_16_lines_in_six_dimensions():
+    frame = frames.steiner("pairs", 4)
+    other = frames.naimark_complement(frame)
+    assert other.shape == (16, 10)
+    assert coherence(other) == pytest.approx(1 / 5, abs=1e-12)
+    assert coherence(other) == pytest.approx(best_bound(10, 16, "real")[0], rel=1e-9)
+    with pytest.raises(ValueError, match="tight frame"):
+        frames.naimark_complement(np.eye(4)[:, :3] + 1)
+
+
+def test_kerdock_lines_meet_rankins_bound_and_odd_orders_are_refused():
+    lines = codes.kerdock(64)
+    assert len(lines) == 2112
+    assert coherence(lines) == pytest.approx(rankin(64, 2112, "real"), abs=1e-12)
+    for d in (4, 32, 20):
+        with pytest.raises(ValueError, match="Kerdock sets exist"):
+            codes.kerdock(d)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: frames.unbiased_bases(6), "prime powers q only, got 6"),
+        (lambda: frames.alltop(3), "prime of at least 5"),
+        (lambda: frames.weil(9, 2), "prime p"),
+        (lambda: frames.paley_difference_set(13), "3 mod 4"),
+        (lambda: frames.conference_frame(15), "odd prime power, got 15"),
+        (lambda: frames.steiner("triples", 3), "a design here is"),
+        (lambda: codes.dual_bch(48, 2), "d = 2"),
+        (lambda: largest_construction(4, 2.0, "real"), "epsilon must be in"),
+        (lambda: best_construction(4, 0, "real"), "n must be a positive whole number, got 0"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()

@@ -1,0 +1,228 @@
+"""The packing verbs as a person and a machine meet them: keys, exit codes, one-sentence errors, files."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from experiments.cli import main
+
+
+@pytest.fixture
+def qattn(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["qattn", "packing", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return call
+
+
+def no_constants(text):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_optimize_prints_saves_and_certifies(qattn, tmp_path):
+    code, out, _ = qattn("optimize", "--d", 4, "--n", 13, "--field", "complex", "--json")
+    assert code == 0
+    result = no_constants(out)
+    assert {"coherence", "bound", "bound_name", "record", "ratio", "file"} <= result.keys()
+    assert result["coherence"] == pytest.approx(math.sqrt(3) / 4, abs=1e-12)  # Singer's (13, 4, 1)
+    assert result["ratio"] == pytest.approx(1, abs=1e-9)
+    assert result["optimal"] is True
+    vectors = np.load(tmp_path / result["file"], allow_pickle=False)
+    assert vectors.shape == (13, 4)
+    proof = no_constants((tmp_path / result["certificate"]).read_text())
+    assert proof["coherence_extended"].startswith("0.43301270189")
+    # and measure agrees on the saved file
+    code, out, _ = qattn("measure", result["file"], "--json")
+    measured = no_constants(out)
+    assert code == 0
+    assert {"n", "d", "coherence", "quantiles", "nearest_pair"} <= measured.keys()
+    assert measured["coherence"] == pytest.approx(result["coherence"], abs=1e-12)
+    assert len(measured["nearest_pair"]) == 2
+
+
+def test_optimize_for_people_claims_nothing_it_cannot_prove(qattn):
+    code, out, err = qattn("optimize", "--d", 3, "--n", 5, "--rounds", 1, "--no-constructions")
+    assert code == 0
+    assert "not proved optimal" in out or "optimal: it meets the bound" in out
+    assert "coherence 0.44721" in err  # progress
+    code, out, _ = qattn("optimize", "--d", 2, "--n", 4, "--rounds", 1)
+    assert "optimal: it meets the bound" in out  # cos 45°
+
+
+def test_optimize_resumes(qattn):
+    arguments = ("optimize", "--d", 3, "--n", 8, "--no-constructions", "--beat-record", "--json", "--out", "a.npy")
+    assert qattn(*arguments, "--rounds", 1)[0] == 0
+    _, out, _ = qattn(*arguments, "--rounds", 2, "--resume")
+    _, fresh, _ = qattn(*arguments[:-1], "b.npy", "--rounds", 2)
+    assert json.loads(out)["coherence"] == json.loads(fresh)["coherence"]
+    assert json.loads(out)["rounds"] == 2
+    code, _, err = qattn("optimize", "--d", 3, "--n", 12, "--out", "a.npy", "--resume")
+    assert (code, "the saved search is for d=3, n=8" in err) == (2, True)
+
+
+def test_capacity_at_a_point(qattn):
+    code, out, _ = qattn("capacity", "--d", 8, "--eps", 0.5, "--field", "real", "--json")
+    assert code == 0
+    result = no_constants(out)
+    assert result["upper"]["levenshtein"] == 120
+    assert result["constructed"] == {"n": 120, "coherence": 0.5, "how": "E8 roots"}
+    assert result["upper"]["rankin"] is None
+    assert result["reasons"]["rankin"] == "does not apply; it needs: epsilon < 1/sqrt(d)"
+    assert max(v for v in result["lower"].values() if v) <= 120
+    code, out, _ = qattn("capacity", "--d", 12288, "--eps", 0.3, "--json")
+    result = no_constants(out)
+    assert result["upper"]["levenshtein"] is None  # 10^633 is no float
+    assert result["reasons"]["levenshtein"] == "beyond 1e308: see log10"
+    assert result["log10_upper"]["levenshtein"] == pytest.approx(633.48, abs=0.01)
+    assert qattn("capacity", "--d", 1, "--eps", 1)[0] == 0
+
+
+def test_measure_reads_safetensors_run_folders_and_text(qattn, tmp_path):
+    from safetensors.numpy import save_file
+
+    table = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    (tmp_path / "run").mkdir()
+    tensors = {"embedding.weight": table, "readout.weight": 2 * table, "bias": table[0]}
+    save_file(tensors, tmp_path / "run" / "model.safetensors")
+    code, _, err = qattn("measure", "run")
+    assert code == 2
+    assert "name a matrix with --tensor NAME; there are embedding.weight 40x6, readout.weight 40x6" in err
+    code, _, err = qattn("measure", "run", "--tensor", "embed")
+    assert (code, "no tensor 'embed'; its matrices are" in err) == (2, True)
+    _, first, _ = qattn("measure", "run", "--tensor", "embedding.weight", "--json")
+    _, second, _ = qattn("measure", "run", "--tensor", "readout.weight", "--json")
+    assert json.loads(first)["coherence"] == pytest.approx(json.loads(second)["coherence"], abs=1e-12)
+    lines = [f"word{i} " + " ".join(f"{v:.9g}" for v in row) for i, row in enumerate(table)]
+    lines[3] = ". . " + lines[3].split(" ", 1)[1]  # a token with spaces in it, as in GloVe's largest file
+    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "word2vec.vec").write_text("40 6\n" + "\n".join(lines) + "\n")
+    for name in ("glove.txt", "word2vec.vec"):
+        code, out, _ = qattn("measure", name, "--json")
+        assert code == 0
+        result = json.loads(out)
+        assert result["coherence"] == pytest.approx(json.loads(first)["coherence"], abs=1e-6)
+        assert all(name.startswith(("word", ". .")) for name in result["nearest_pairs"][0]["names"])
+    code, out, _ = qattn("measure", "glove.txt")
+    assert "effective dimension" in out
+    assert "random" in out
+
+
+def test_measure_names_duplicates_and_draws_the_distribution(qattn, tmp_path):
+    table = np.random.default_rng(1).standard_normal((30, 5))
+    table[7] = -3 * table[2]
+    np.save(tmp_path / "v.npy", table)
+    code, out, _ = qattn("measure", "v.npy", "--figure", "cos.svg")
+    assert code == 0
+    assert "1 pairs are the same line" in out
+    assert "2 | 7  antipodal" in out
+    assert (tmp_path / "cos.svg").read_text().startswith("<?xml")
+
+
+BAD = [
+    (("capacity", "--d", 8, "--eps", 0), "epsilon must be in (0, 1], got 0"),
+    (("capacity", "--d", 8, "--eps", 1.2), "epsilon must be in (0, 1], got 1.2"),
+    (("capacity", "--d", 8, "--eps", "nan"), "epsilon must be in (0, 1]"),
+    (("capacity", "--d", 0, "--eps", 0.1), "d must be a positive whole number, got 0"),
+    (("capacity", "--d", 8), "expected --d and --eps"),
+    (("capacity", "--config", "packing", "--d", 8), "exclude each other"),
+    (("capacity", "--config", "missing.yaml"), "missing.yaml"),
+    (("optimize", "--d", -1, "--n", 4), "d must be a positive whole number, got -1"),
+    (("optimize", "--d", 3, "--n", 0), "n must be a positive whole number, got 0"),
+    (("optimize", "--d", 2.5, "--n", 4), "valid integer"),
+    (("optimize", "--d", 3, "--n", 5, "--field", "rational"), "rational"),
+    (("optimize", "--d", 3, "--n", 5, "--seconds", 0), "--seconds: expected a positive number"),
+    (("optimize", "--d", 3, "--n", 5, "--out", "x.txt"), "ends in .npy"),
+    (("optimize", "--d", 3, "--n", 5, "--resume"), "no saved search to resume"),
+    (("measure", "missing.npy"), "missing.npy: no such file"),
+    (("measure", "cube.npy"), "expected a matrix (n vectors as rows, d columns), got an array of shape (2, 2, 2)"),
+    (("measure", "words.npy"), "words.npy: expected numbers"),
+    (("measure", "pickle.npy"), "pickle.npy: not a .npy file of numbers"),
+    (("measure", "broken.npy"), "broken.npy: not a .npy file of numbers"),
+    (("measure", "zero.npy"), "row 1 is the zero vector"),
+    (("measure", "nan.npy"), "row 0 holds a NaN"),
+    (("measure", "mixed.txt"), "mixed.txt: line 3: expected 3 numbers as in the lines before, got 2"),
+    (("measure", "longer.txt"), "longer.txt: line 2: expected 3 numbers as in the lines before, got 4"),
+    (("measure", "letters.txt"), "letters.txt: line 2: expected 3 numbers"),
+    (("measure", "short.vec"), "line 1 announces 5 vectors, the file holds 1"),
+    (("measure", "empty.txt"), "empty.txt: holds no vectors"),
+    (("measure", "model.pt"), "cannot read .pt files"),
+    (("measure", "fake.safetensors"), "not a safetensors file"),
+    (("measure", "zero.npy", "--tensor", "x"), "--tensor x: only .safetensors"),
+    (("measure", "zero.npy", "--eps", 2), "epsilon must be in (0, 1], got 2.0"),
+    (("measure", "zero.npy", "--top", 0), "--top: expected at least 1"),
+    (("measure", "zero.npy", "--figure", "a.jpg"), ".svg or .png"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, tuple) else "")  # fmt: skip
+def test_bad_input_is_one_sentence_and_exit_code_2(qattn, tmp_path, arguments, sentence):
+    np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
+    np.save(tmp_path / "words.npy", np.array([["a", "b"]]))
+    np.save(tmp_path / "pickle.npy", np.array([{"a": 1}]), allow_pickle=True)
+    np.save(tmp_path / "zero.npy", np.array([[1.0, 2], [0, 0]]))
+    np.save(tmp_path / "nan.npy", np.array([[np.nan, 2], [0, 1]]))
+    (tmp_path / "broken.npy").write_bytes(b"\x93NUMPY")
+    (tmp_path / "mixed.txt").write_text("a 1 2 3\nb 1 2 3\nc 1 2\n")
+    (tmp_path / "longer.txt").write_text("a 1 2 3\nb 1 2 3 4\n")
+    (tmp_path / "letters.txt").write_text("a 1 2 3\nb 1 2 x\n")
+    (tmp_path / "short.vec").write_text("5 3\na 1 2 3\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "model.pt").write_bytes(b"PK")
+    (tmp_path / "fake.safetensors").write_bytes(b"not safe")
+    code, out, err = qattn(*arguments)
+    assert code == 2
+    assert sentence in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_help_is_fast_and_imports_nothing_heavy():
+    script = (
+        "import sys; sys.argv=['qattn','packing','--help']\n"
+        "from experiments.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('torch','numpy','matplotlib','scipy','mpmath') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_study_writes_report_figures_and_numbers(qattn, tmp_path):
+    (tmp_path / "small.yaml").write_text(
+        "packing:\n  tolerances: [0.2]\n  dimensions: [4, 16]\n  points: 6\n  random:\n    - {d: 16, n: 60}\n"
+        "  optimised:\n    - {d: 4, n: 6}\n  seconds: 0.1\n  embeddings: [v.npy]\n"
+        "  interference: {d: 16, n: [40], active: [1, 3], trials: 20}\n"
+    )
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((50, 16)))
+    code, out, _ = qattn("capacity", "--config", "small.yaml", "--out", "rep", "--json")
+    assert code == 0
+    result = no_constants(out)
+    assert {p["kind"] for p in result["points"]} == {"construction", "random", "optimised", "embedding"}
+    for fit in result["fits"]:
+        assert 0.45 < fit["c"] < 1.1  # (d−1)/2d and (d−1)/d, the constants of the greedy bound
+        assert fit["C"] > fit["c"]
+        assert math.exp(fit["C"] * (0.9 * fit["breaks_below"]) ** 2 * fit["d"]) < fit["d"]
+    page = (tmp_path / "rep" / "report.html").read_text()
+    assert page.count("<svg") == len(result["figures"]) == 10
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    for name in result["figures"]:
+        assert (tmp_path / "rep" / "figures" / f"{name}.png").exists()
+    for name in ("curves", "points", "fits", "interference"):
+        assert len((tmp_path / "rep" / f"{name}.csv").read_text().splitlines()) > 1
+    code, _, err = qattn("capacity", "--config", "small.yaml", "--set", "packing.tolerances=[2]")
+    assert (code, "tolerances" in err) == (2, True)
+    code, _, err = qattn("capacity", "--config", "small.yaml", "--set", "packing.interference.active=[50]")
+    assert (code, "fewer active features than features" in err) == (2, True)
