@@ -44,7 +44,7 @@ class RecurrentConfig:
     readout: str = "povm"
     rank: int = 4
     floor: bool = True
-    near: float = 0.3
+    near: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("vocab", "dim", "factors", "generators", "ngram", "hidden", "embedding", "rank"):

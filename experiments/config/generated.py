@@ -83,7 +83,7 @@ class WordTask(SequenceTask):
     group: Literal["Z2", "S3", "A4", "A5", "S5"] = "S3"
     """The group; A5 and S5 are not solvable."""
     length: PositiveInt = 32
-    """Elements of a training sequence."""
+    """Elements of the longest training sequence; lengths are uniform from 1 on."""
     test_length: PositiveInt | None = None
     """Elements of a test sequence; null is four times `length`."""
     supervise: Literal["running", "last"] = "running"

@@ -177,7 +177,7 @@ class RecurrentModel(BornReadout):
     """Width of the control's hidden layer, with control mlp."""
     embedding: PositiveInt = 64
     """Length of the control's token embeddings."""
-    near: NonNegative = 0.3
+    near: NonNegative = 1.0
     """How far from the identity the unitaries start."""
 
     def clashes(self) -> Iterator[Clash]:
@@ -204,7 +204,7 @@ class RecurrentModel(BornReadout):
         return values
 
     def recommended_rates(self) -> dict[str, float]:
-        return {"embedding": 4e-3, "control": 2e-3, "transition": 4e-3, "readout": 4e-3}
+        return {"embedding": 1e-2, "control": 1e-2, "transition": 1e-2, "readout": 1e-2, "start": 1e-2}
 
 
 class PermutationModel(BornReadout):

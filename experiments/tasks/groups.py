@@ -57,9 +57,9 @@ def word_problem(
     chance, guess = uniform(size)
     symbols = ["".join(str(x + 1) for x in p) for p in elements(group)]
     return SequenceTask(
-        name, "word_problem", symbols, draw, (length, length), {f"length {test_length}": (test_length, test_length)},
+        name, "word_problem", symbols, draw, (1, length), {f"length {test_length}": (test_length, test_length)},
         chance, 0.0, guess, seed=seed, validation=validation,
-        notes=[f"Running products in {group}, {size} elements; trained on length {length}."],
+        notes=[f"Running products in {group}, {size} elements; trained on lengths 1 to {length}."],
     )  # fmt: skip
 
 

@@ -93,6 +93,8 @@ def test_word_problem_targets_are_running_products_and_the_test_is_four_times_as
         state = Permutation(4)
         for token, target in zip(row, wanted, strict=True):
             state = state * Permutation(list(elements("S5")[token]))
+            if target == IGNORED:
+                break
             assert tuple(state.array_form) == elements("S5")[target]
     assert one.block == 24
     assert one.facts()["chance"] == pytest.approx(math.log(120))
