@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,11 +61,14 @@ def test_repeating_the_command_trains_nothing_again(trained: Path) -> None:
 
 
 def test_more_seeds_go_on_in_the_same_folder(trained: Path, tmp_path: Path) -> None:
-    more = experiment(tmp_path, "seeds=3")
-    assert run_experiment(more, out=trained / "out") == 0
-    assert len(results(trained / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 3
-    assert run_experiment(experiment(tmp_path), out=trained / "out") == 0
-    assert len(results(trained / "out")["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    before = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*")}
+    assert run_experiment(experiment(tmp_path, "seeds=3"), out=out) == 0
+    assert len(results(out)["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 3
+    assert all(path.stat().st_mtime_ns == time_ for path, time_ in before.items())
+    assert run_experiment(experiment(tmp_path), out=out) == 0
+    assert len(results(out)["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
 
 
 def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) -> None:
