@@ -244,3 +244,9 @@ def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
     code, out, err = qattn(*shlex.split(example))
     assert code == 0, err
     assert out
+
+
+def test_hypergraphs_are_listed_with_their_sources(qattn):
+    rows = data(qattn("list", "hypergraphs", "--json"))["hypergraphs"]
+    assert {row["name"] for row in rows} == set(library.names())
+    assert all(row["source"] for row in rows)
