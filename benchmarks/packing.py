@@ -15,14 +15,17 @@ import argparse
 import csv
 import json
 import statistics
+import sys
 import time
 from pathlib import Path
 
-import numpy as np
+sys.path[0] = str(Path(__file__).parents[1])  # not this folder: its contexts.py would hide the package
 
-from contexts.packing.certify import certify
-from contexts.packing.records import records
-from contexts.packing.solve import solve
+import numpy as np  # noqa: E402
+
+from contexts.packing.certify import certify  # noqa: E402
+from contexts.packing.records import records  # noqa: E402
+from contexts.packing.solve import solve  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "packing"
 COLUMNS = (
@@ -90,7 +93,7 @@ def run(field: str, seconds: float, everything: bool, budget: float) -> None:
             row = {**old, "budget": row["budget"], "seconds": f"{spent + float(old['seconds']):.1f}", "runs": runs}
         rows[d, n] = {key: str(value) for key, value in row.items()}
         write(path, rows)
-        if proof["new_record"]:
+        if proof["below_record"]:
             np.save(FOLDER / f"below_record_{field}_{d}x{n}.npy", found.vectors)
             (FOLDER / f"below_record_{field}_{d}x{n}.json").write_text(json.dumps(proof, indent=2) + "\n")
         print(f"{field} ({d},{n}): ratio {row['ratio']} in {spent:.1f} s, {row['how']}", flush=True)

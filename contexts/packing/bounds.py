@@ -116,7 +116,7 @@ def best_bound(d: int, n: Number, field: str) -> tuple[float, str]:
     return next((pair for pair in found if pair[0] >= top * (1 - 1e-13)), (0.0, "trivial"))
 
 
-def largest_n(bound: Callable[[int, Number, str], float | None], d: int, eps: Number, field: str) -> float | None:
+def largest_n(bound: Callable[[int, Number, str], float | None], d: int, eps: Number, field: str) -> int | None:
     """Invert a coherence bound: the most vectors it allows at coherence ε, or None if it limits none up to 2^1000.
 
     If the bound at n exceeds ε, no n vectors reach ε, nor do more than n (a subset would). The first 200 n are tried in

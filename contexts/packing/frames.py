@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from contexts.observables import maximal_observable
 from contexts.packing.codes import hadamard
 from contexts.packing.galois import galois_field, prime_power, quaternary_trace
 
@@ -42,6 +43,14 @@ def unbiased_bases(q: int) -> list[np.ndarray]:
         square = field.power(everything, 2)
         bases = [omega[(field.trace(field.product(np.array(a), square)) + linear) % p] / math.sqrt(q) for a in range(q)]
     return [*bases, np.eye(q, dtype=complex)]
+
+
+def unbiased_observables(q: int) -> np.ndarray:
+    """The q + 1 maximal observables of the unbiased bases, (q + 1, q, q), eigenvalues 1 … q: maximally incompatible.
+
+    Any pair meets Maassen and Uffink's entropic bound: the outcomes' entropies sum to at least ln q in every state.
+    """
+    return np.array([maximal_observable(basis.T) for basis in unbiased_bases(q)])
 
 
 def alltop(p: int) -> np.ndarray:

@@ -72,7 +72,7 @@ def optimize(
     seconds: Number = 30.0,
     rounds: int | None = None,
     target: Number = 0.0,
-    patience: int = 60,
+    patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
 ) -> State:

@@ -38,7 +38,7 @@ def solve(
     rounds: int | None = None,
     constructions: bool = True,
     beat_record: bool = False,
-    patience: int = 60,
+    patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
 ) -> Solution:

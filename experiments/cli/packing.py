@@ -98,6 +98,7 @@ def optimize(
         "file": str(out),
         "certificate": str(certificate_path(out)),
         "how": solution.how,
+        "below_record": proof["below_record"],
         "new_record": proof["new_record"],
         "ratio_to_bound": proof["coherence"] / proof["bound"] if proof["bound"] else None,
         "rounds": solution.state.round,

@@ -14,8 +14,8 @@ from experiments.config.circuit import load_circuit
 from experiments.config.jobs import Job, jobs
 from experiments.config.loading import CONFIGS, find_config, load_experiment, read_experiment, shipped_configs
 from experiments.config.located import Contradiction, Loaded, Override, load_located
-from experiments.config.reading import ConfigError
 from experiments.config.packing import load_packing
+from experiments.config.reading import ConfigError
 from experiments.config.resolve import Experiment, resolve
 from experiments.config.schema import ExperimentFile
 

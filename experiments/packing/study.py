@@ -115,7 +115,7 @@ def _at(field: str, d: int, eps: float, along: str) -> Rows:
 def fitted(curves: Rows, study: PackingStudy) -> Rows:
     """The paper's c and C: the largest c with exp(cε²d) ≤ greedy on the grid; C by least squares to Levenshtein.
 
-    C uses ε ≥ 0.2 only. ``breaks_below``: for each d, exp(Cε²d) < d for smaller ε, although d orthonormal vectors exist.
+    C uses ε ≥ 0.2 only. ``breaks_below``: exp(Cε²d) < d for smaller ε, although d orthonormal vectors exist.
     """
     rows = []
     for field in study.fields:
@@ -139,7 +139,7 @@ def constructed(study: PackingStudy) -> Rows:
         for field in study.fields
         for d in study.dimensions
         for entry in catalogue(d, field)
-        if entry.field == field and entry.coherence > 0
+        if entry.field == field and 0 < entry.coherence <= 0.5
     ]
 
 

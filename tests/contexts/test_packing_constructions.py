@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from contexts import observables
 from contexts.packing import codes, frames, lattices, sic
 from contexts.packing.bounds import best_bound, rankin
 from contexts.packing.constructions import best_construction, catalogue, largest_construction
@@ -12,7 +13,10 @@ from contexts.packing.galois import GF, prime_power, quaternary_trace
 from contexts.packing.measure import coherence
 from contexts.packing.records import record
 
-DIMENSIONS = {"real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64), "complex": (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 31)}  # fmt: skip
+DIMENSIONS = {
+    "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),
+    "complex": (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 31),
+}
 
 
 @pytest.mark.parametrize(("field", "d"), [(f, d) for f, dims in DIMENSIONS.items() for d in dims])
@@ -96,6 +100,19 @@ def test_observables_of_unbiased_bases_are_maximally_incompatible():
             p = np.abs(basis.conj() @ state) ** 2
             entropy = -np.sum(p[p > 1e-15] * np.log(p[p > 1e-15]))
             assert entropy == pytest.approx(0 if k == 2 else math.log(q), abs=1e-10)
+
+
+def test_unbiased_bases_as_observables_of_the_contexts_package():
+    """Pairwise mutually unbiased by that package's own measure; Maassen & Uffink's bound for each pair is log₂ q bits."""
+    for q in (3, 4):
+        bases = frames.unbiased_bases(q)
+        matrices = frames.unbiased_observables(q)
+        assert matrices.shape == (q + 1, q, q)
+        np.testing.assert_allclose(np.linalg.eigvalsh(matrices), np.tile(np.arange(1, q + 1), (q + 1, 1)), atol=1e-12)
+        for i in range(q + 1):
+            for j in range(i):
+                assert observables.maassen_uffink(bases[i].T, bases[j].T) == pytest.approx(math.log2(q), abs=1e-12)
+                assert np.linalg.norm(matrices[i] @ matrices[j] - matrices[j] @ matrices[i]) > 0.5
 
 
 @pytest.mark.parametrize("q", [4, 8, 9, 16, 25, 27])

@@ -65,8 +65,9 @@ def test_gradient_of_the_smoothed_maximum(field):
         step = lines(5, symmetry.representatives, 4, field)[None]
         beta = np.array([20.0])
         value, gradient = smoothed_maximum(x, beta, symmetry)
-        numeric = (smoothed_maximum(x + 1e-6 * step, beta, symmetry)[0] - smoothed_maximum(x - 1e-6 * step, beta, symmetry)[0]) / 2e-6  # fmt: skip
-        assert (gradient.conj() * step).real.sum() == pytest.approx(numeric[0], rel=1e-6, abs=1e-8)
+        after, before = (smoothed_maximum(x + h * step, beta, symmetry)[0] for h in (1e-6, -1e-6))
+        numeric = (after[0] - before[0]) / 2e-6
+        assert (gradient.conj() * step).real.sum() == pytest.approx(numeric, rel=1e-6, abs=1e-8)
         unit = x[0] / np.linalg.norm(x[0], axis=1, keepdims=True)
         if not len(symmetry.fixed):
             full = symmetry.spread(unit)
@@ -114,7 +115,7 @@ def test_lbfgs_solves_a_batch_of_quadratics_and_rosenbrocks():
     rng = np.random.default_rng(0)
     scale = np.exp(rng.uniform(0, 5, (6, 10)))
     centre = rng.standard_normal((6, 10))
-    x, f = minimise(
+    x, _ = minimise(
         lambda p, k: (0.5 * (scale[k] * (p - centre[k]) ** 2).sum(1), scale[k] * (p - centre[k])),
         np.zeros((6, 10)),
         200,
@@ -126,7 +127,7 @@ def test_lbfgs_solves_a_batch_of_quadratics_and_rosenbrocks():
         slope = np.stack([-2 * (1 - a) - 400 * a * (b - a * a), 200 * (b - a * a)], axis=1)
         return (1 - a) ** 2 + 100 * (b - a * a) ** 2, slope
 
-    x, f = minimise(rosenbrock, np.array([[-1.2, 1.0], [2.0, -1.0], [0.0, 0.0]]), 300)
+    x, _ = minimise(rosenbrock, np.array([[-1.2, 1.0], [2.0, -1.0], [0.0, 0.0]]), 300)
     np.testing.assert_allclose(x, 1, atol=1e-5)
 
 
@@ -134,7 +135,8 @@ def test_polish_reaches_ten_digits_and_never_makes_worse():
     """The icosahedron shaken by 1e-3, E8's neighbourhood, and a packing that is no optimum at all."""
     target = optimize(3, 6, "real", rounds=1).vectors
     rng = np.random.default_rng(0)
-    assert coherence(polish(target + 1e-3 * rng.standard_normal(target.shape))) == pytest.approx(1 / math.sqrt(5), abs=1e-12)  # fmt: skip
+    shaken = target + 1e-3 * rng.standard_normal(target.shape)
+    assert coherence(polish(shaken)) == pytest.approx(1 / math.sqrt(5), abs=1e-12)
     for field in ("real", "complex"):
         start = lines(7, 9, 4, field)
         assert coherence(polish(start)) <= coherence(start)

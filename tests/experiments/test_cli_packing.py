@@ -63,14 +63,14 @@ def test_optimize_for_people_claims_nothing_it_cannot_prove(qattn):
 
 
 def test_optimize_resumes(qattn):
-    arguments = ("optimize", "--d", 3, "--n", 8, "--no-constructions", "--beat-record", "--json", "--out", "a.npy")
+    arguments = ("optimize", "--d", 2, "--n", 7, "--field", "complex", "--beat-record", "--json", "--out", "a.npy")
     assert qattn(*arguments, "--rounds", 1)[0] == 0
     _, out, _ = qattn(*arguments, "--rounds", 2, "--resume")
     _, fresh, _ = qattn(*arguments[:-1], "b.npy", "--rounds", 2)
     assert json.loads(out)["coherence"] == json.loads(fresh)["coherence"]
     assert json.loads(out)["rounds"] == 2
-    code, _, err = qattn("optimize", "--d", 3, "--n", 12, "--out", "a.npy", "--resume")
-    assert (code, "the saved search is for d=3, n=8" in err) == (2, True)
+    code, _, err = qattn("optimize", "--d", 3, "--n", 13, "--out", "a.npy", "--resume")
+    assert (code, "the saved search is for d=2, n=7" in err) == (2, True)
 
 
 def test_capacity_at_a_point(qattn):
@@ -167,7 +167,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, tuple) else "")  # fmt: skip
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(map(str, a))[:40] for a, _ in BAD])
 def test_bad_input_is_one_sentence_and_exit_code_2(qattn, tmp_path, arguments, sentence):
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
     np.save(tmp_path / "words.npy", np.array([["a", "b"]]))
