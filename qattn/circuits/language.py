@@ -126,7 +126,8 @@ def compile_model(model: Any, tokens: Tensor) -> CompiledText:
     """
     from copy import deepcopy
 
-    if not all(hasattr(model, part) for part in ("mixers", "angles", "prepare", "readout")):
+    parts = ("mixers", "angles", "prepare", "readout")
+    if not all(hasattr(model, part) for part in parts) or not getattr(model, "strict", True):
         raise ValueError(f"only the strictly unitary model becomes a circuit, got {type(model).__name__}")
     if tokens.dim() != 1 or len(tokens) == 0:
         raise ValueError(f"a text to compile is one row of at least one token, got shape {tuple(tokens.shape)}")

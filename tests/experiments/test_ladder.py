@@ -138,3 +138,21 @@ def test_impossible_models_are_one_sentence(tmp_path: Path, model: str, sentence
     with pytest.raises(UserError) as caught:
         ladder(tmp_path, "kind: parity", {"one": model})
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "transition: table, dim: 4, rank: 2",
+        pytest.param("factors: 2, dim: 8, rank: 4, embedding: 16", marks=pytest.mark.slow),
+    ],
+)
+def test_a_unitary_register_learns_parity_and_goes_on_beyond_its_training_lengths(tmp_path: Path, model: str) -> None:
+    """Trained on 3 to 40 bits, asked on 40 to 256: a strictly unitary recurrence need not forget."""
+    ladder(tmp_path, "kind: parity, validation: 100", {"one": f"kind: unitary_recurrent, {model}"})
+    longer = ["models.one.optimizer={lr: 3e-2, weight_decay: 0}", "training.steps=200", "training.batch=32"]
+    one = load_experiment(tmp_path / "ladder.yaml", longer)
+    assert run_experiment(one, out=tmp_path / "out") == 0
+    record = records(tmp_path / "out")["one"]
+    assert record["accuracy"] > 0.99
+    assert record["audit"]["passed"] is True

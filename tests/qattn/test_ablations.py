@@ -91,6 +91,13 @@ def test_ablations_do_not_claim_strict_unitarity() -> None:
         assert not small(**changes).strict
 
 
+def test_an_ablation_does_not_pass_for_a_circuit() -> None:
+    from qattn.circuits.language import compile_model
+
+    with pytest.raises(ValueError, match="only the strictly unitary model becomes a circuit"):
+        compile_model(small(dephasing=0.5), texts()[0])
+
+
 def test_overlap_starts_in_the_tokens_own_state_and_step_agrees() -> None:
     model = small(readout="overlap")
     full, state = model(texts()), model.start(3)
