@@ -1,6 +1,8 @@
 """The decoder-only transformer, equation by equation of the seed texts: the honest baseline."""
 
 from classical.config import TransformerConfig
+from classical.counted import CountedLM
+from classical.lstm import LSTM
 from classical.ngram import NGram
 from classical.presets import PRESETS, gpt2_style, llama, modern, vanilla
 from classical.sampling import generate, next_token_distribution, sample
@@ -16,6 +18,8 @@ __all__ = [
     "vanilla",
     "llama",
     "NGram",
+    "CountedLM",
+    "LSTM",
     "sample",
     "generate",
     "next_token_distribution",

@@ -45,6 +45,17 @@ class NGram:
             context = ranks[:-1]  # windows of m + 1 tokens that have a successor
         return self
 
+    def levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The sorted keys and the counts of every level: all that a fitted n-gram is."""
+        return [(level.keys, level.counts) for level in self._fitted()]
+
+    def adopt(self, levels: list[tuple[np.ndarray, np.ndarray]]) -> "NGram":
+        """Takes over what `levels` gave; returns itself."""
+        if len(levels) != self.order:
+            raise ValueError(f"an n-gram of order {self.order} has as many levels, got {len(levels)}")
+        self._levels = [_Level(keys, counts, self.vocab) for keys, counts in levels]
+        return self
+
     def nats(self, tokens: Any) -> float:
         """Mean −log P over all ``tokens``, nats per token; the first n−1 as the class says."""
         x = self._checked(tokens)

@@ -17,8 +17,9 @@ import numpy as np
 
 from contexts.hypergraph import Hypergraph, bits
 
-WIDTH_LIMIT = 1_000_000
-"""Frontier states after one step at which counting gives up; about 200 MB."""
+WIDTH_LIMIT = 500_000
+"""Frontier states after one step at which counting gives up (about 100 MB); marginals keep at most four times as
+many."""
 
 
 class TooWide(ValueError):
@@ -152,9 +153,11 @@ def _tables(h: Hypergraph, width_limit: int) -> tuple[list[_Step], list[dict[int
     """Steps, forward counts before each step, and the ways to finish before each step and at the end."""
     steps = list(_plan(h))
     before = [{0: 1}]
+    kept = 0
     for step in steps:
         before.append(step.forward(before[-1]))
-        if len(before[-1]) > width_limit:
+        kept += len(before[-1])
+        if len(before[-1]) > width_limit or kept > 4 * width_limit:
             raise TooWide(f"counting needs more than {width_limit} frontier states; list states up to a limit instead")
     after = [dict.fromkeys(before.pop(), 1)]
     for step, table in zip(reversed(steps), reversed(before), strict=True):

@@ -21,6 +21,9 @@ from contexts.rigidity import edges_of, flex, jacobian
 from contexts.vectors import check_vectors, null_space
 
 LEVELS = ("proper", "injective", "faithful")
+DESCENT_LIMIT = 200
+"""Atoms past which the numerical search, whose steps solve dense systems, is not tried."""
+
 CONFLICT_LIMIT = 3_000
 """Conflicts after which the SAT search leaves a pool."""
 
@@ -98,6 +101,9 @@ class _Search:
             found = search_pool(self.h, rays, goal, self.rng)
             if found is not None and self.offer(found, f"SAT over rays with components {name}", goal):
                 return
+        if len(self.h.vertices) > DESCENT_LIMIT:
+            self.tried.append(f"least squares is not tried past {DESCENT_LIMIT} atoms")
+            return
         for attempt in range(restarts):
             spread = goal != "proper" and attempt % 4 != 3
             found = descend(self.h, self.complex_rays, self.rng, spread)
@@ -174,6 +180,8 @@ def search_pool(h: Hypergraph, rays: np.ndarray, level: str, rng: np.random.Gene
     """
     core, leaves = _core(h)
     atoms, n, size = h.subset(core), len(core), len(rays)
+    if level != "proper" and n > size:
+        return None
     perpendicular = raypools.orthogonality(rays)
     near = [np.flatnonzero(row).tolist() for row in perpendicular]
     top = n * size

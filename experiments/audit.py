@@ -11,16 +11,17 @@ from qattn import audit
 from qattn.states import random_states
 
 KEYS = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
+OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 
 
 @torch.no_grad()
 def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, Any]:
     """Measure one model on one batch of tokens (batch, time).
 
-    A register model (it has ``unevolve``) is audited on random states under the given texts. A transformer is audited
-    on its residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model has no
-    meaning for is None with a reason. ``passed`` compares all figures of a strict model with the dtype's budget; it is
-    None for models that do not claim unitarity.
+    A model with a register (it has ``text_map``) is audited on random states under the given texts. A transformer is
+    audited on its residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model
+    has no meaning for is None with a reason. ``passed`` compares all figures of a strict model with the dtype's budget;
+    it is None for models that do not claim strict unitarity.
     """
     was_training = model.training
     model.eval()
@@ -31,23 +32,24 @@ def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, An
 
 
 def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, Any]:
-    dtype = next(model.parameters()).dtype
     log_probs = model(tokens)
+    dtype = log_probs.dtype
     values: dict[str, float | None] = dict.fromkeys(KEYS)
     reasons: dict[str, str] = {}
     values["causality"] = audit.causality_defect(model, tokens, log_probs.shape[-1])
     values["normalisation"] = audit.normalisation_defect(log_probs)
-    strict = hasattr(model, "unevolve")
-    if strict:
-        angles = model.angles(tokens)
-        shape = (*angles.shape[1:-1], model.config.dim)
-        a, b = (random_states(shape, model.config.field, generator=generator, dtype=dtype) for _ in range(2))
-
-        def evolve(psi: Tensor) -> Tensor:
-            return model.evolve(psi, angles)
-
-        values["reversal"] = audit.reversal_error(evolve, lambda phi: model.unevolve(phi, angles), a)
-        values["completeness"] = model.readout.completeness()
+    evolve = None
+    if hasattr(model, "text_map"):
+        values["completeness"] = model.completeness()
+        if values["completeness"] is None:
+            reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
+        text_map = model.text_map(tokens)
+        if text_map is None:
+            reasons |= dict.fromkeys(OF_VECTORS, "coherence is lost on the way: the register has no state vector")
+        else:
+            evolve, unevolve, shape, field = text_map
+            a, b = (random_states(shape, field, generator=generator, dtype=dtype) for _ in range(2))
+            values["reversal"] = audit.reversal_error(evolve, unevolve, a)
     elif hasattr(model, "embed") and hasattr(model, "evolve"):
         stream = model.embed(tokens)
         length = torch.linalg.vector_norm(stream, dim=-1, keepdim=True)
@@ -57,13 +59,12 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
         reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
     else:
         reasons |= {key: "the model has no state map" for key, value in values.items() if value is None}
-        evolve = None  # type: ignore[assignment]
     if evolve is not None:
         values["norm_drift"] = audit.norm_drift(evolve, a)
         values["inner_product_drift"] = audit.inner_product_drift(evolve, a, b)
         values["linearity"] = audit.linearity_defect(evolve, a, b)
-    budget = audit.BUDGET[dtype]
+    budget, strict = audit.BUDGET[dtype], getattr(model, "strict", False)
     passed = all(value is not None and value <= budget for value in values.values()) if strict else None
-    return {
-        **values, "dtype": str(dtype).removeprefix("torch."), "budget": budget, "passed": passed, "reasons": reasons,
-    }  # fmt: skip
+    frame = getattr(getattr(model, "readout", None), "frame_ratio", None)
+    facts = {"dtype": str(dtype).removeprefix("torch."), "budget": budget, "passed": passed, "reasons": reasons}
+    return {**values, **({} if frame is None else {"frame_ratio": frame()}), **facts}

@@ -46,7 +46,13 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 @torch.no_grad()
 def restore(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
-    """Copy stored weights into ``model``; names and shapes must agree."""
+    """Copy stored weights into ``model``; names and shapes must agree, but for counts, whose sizes the file knows."""
+    if hasattr(model, "adopt"):
+        try:
+            model.adopt(tensors)  # type: ignore[operator]
+        except KeyError as error:
+            raise UserError(f"{path}: holds no {error.args[0]}; train the run again with --fresh") from None
+        return
     own = dict(model.named_parameters()) | dict(model.named_buffers())
     for name in weights(model):
         if name not in tensors or tensors[name].shape != own[name].shape:

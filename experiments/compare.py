@@ -113,7 +113,7 @@ def table(runs: Sequence[Run]) -> str:
 
 
 def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    metric = metric_of(runs, options["metric"])
+    metric = metric_of(runs, options["metric"] or facts.get("metric"))
     floor = {key: _number(value) for key, value in (facts.get("floor") or {}).items()}
     models = {}
     for name in dict.fromkeys(run["model"] for run in runs):

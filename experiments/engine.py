@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments import files
-from experiments.config import Experiment, Job, jobs
+from experiments.config import Experiment, Job
 from experiments.config.jobs import experiment_identity
 from experiments.config.printing import config_text
 from experiments.environment import describe
 from experiments.errors import UserError
+from experiments.matching import matched_jobs
 from experiments.models import build_for, ledger
 from experiments.progress import Progress
 from experiments.report import write
@@ -52,10 +53,12 @@ def run_experiment(
     """
     if smoke:
         experiment, out, fresh = one_batch(experiment), out.with_name(out.name + "-smoke"), True
-    todo = jobs(experiment)
+    todo, notes = matched_jobs(experiment)
     with claim(out, experiment, fresh):
         check(todo)
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
+        for name, lines in notes.items():
+            facts[name] = {**facts[name], "notes": [*facts[name].get("notes", []), *lines]}
         record = {
             "schema": 1,
             "name": experiment.name,
@@ -71,6 +74,8 @@ def run_experiment(
         sample = experiment.output.sample.model_dump()
         places = [(job, out / "runs" / folder_name(job)) for job in todo]
         with Progress(todo, quiet=as_json) as progress:
+            for line in (line for lines in notes.values() for line in lines):
+                progress.note(line)
             try:
                 if scheduler or workers > 1:
                     from experiments.cluster import run_all
@@ -149,7 +154,7 @@ def plan(experiment: Experiment) -> list[dict[str, Any]]:
     """Every run with its parameters and an estimate of its time, from a few measured steps of each model."""
     seconds: dict[tuple[str, str], float] = {}
     rows = []
-    for job in jobs(experiment):
+    for job in matched_jobs(experiment)[0]:
         key = (job.task_name, job.model_name)
         task = load_task(job)
         model = build_for(job, task)
@@ -177,6 +182,8 @@ def _estimate(job: Job, model: Any, steps: int = 4) -> float:
 
     torch.set_num_threads(job.training.threads)
     task, training = load_task(job), job.training
+    if hasattr(model, "count"):
+        return 0.0
     optimizers, generator = build_optimizers(model, job.model.optimizer), stream(job.seed)
     times = []
     for _ in range(steps):
@@ -190,13 +197,14 @@ def _estimate(job: Job, model: Any, steps: int = 4) -> float:
     inputs, targets = task.windows()[0]
     clock = time.perf_counter()
     evaluate(model, [(inputs[:64], targets[:64])])
-    validation = (time.perf_counter() - clock) * len(task.validation) / inputs[:64].numel()
+    whole = sum(each.numel() for each, _ in task.windows())
+    validation = (time.perf_counter() - clock) * whole / inputs[:64].numel()
     evaluations = -(-training.steps // training.evaluate_every)
     return min(times) * training.steps + validation * evaluations
 
 
 def summary(experiment: Experiment) -> dict[str, dict[str, int]]:
     """Parameters of every model by group, for the first task."""
-    first = jobs(experiment)[0].task_name
-    chosen = {job.model_name: job for job in jobs(experiment) if job.task_name == first}
+    todo = matched_jobs(experiment)[0]
+    chosen = {job.model_name: job for job in todo if job.task_name == todo[0].task_name}
     return {name: ledger(build_for(job, load_task(job))) for name, job in chosen.items()}

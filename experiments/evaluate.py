@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -34,3 +36,28 @@ def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int 
     finally:
         model.train(training)
     return total / count
+
+
+@torch.no_grad()
+def accuracy(
+    model: nn.Module,
+    windows: list[tuple[Tensor, Tensor]],
+    queries: Callable[[Tensor], Tensor] | None = None,
+    batch: int = 64,
+) -> float:
+    """Share of the targets that the likeliest token hits; ``queries`` says which targets are asked (None: all).
+
+    Ignored targets never count. Restores the model's training mode.
+    """
+    training = model.training
+    model.eval()
+    try:
+        hits, count = 0, 0
+        for inputs, targets in windows:
+            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                asked = (y != IGNORED) if queries is None else (y != IGNORED) & queries(y)
+                hits += int(((model(x).argmax(-1) == y) & asked).sum())
+                count += int(asked.sum())
+    finally:
+        model.train(training)
+    return hits / count

@@ -8,8 +8,10 @@ from typing import Any
 
 from experiments import checkpoint
 from experiments.config import Job
+from experiments.config.tasks import TextTask
 from experiments.errors import UserError
 from experiments.models import build
+from experiments.runs import load_task
 from experiments.store import RunFolder
 from experiments.tasks.tokenizers import Tokenizer, from_json
 
@@ -48,9 +50,14 @@ def load(folder: Path, dtype: str | None = None) -> Trained:
     tensors, metadata = checkpoint.load(run.model)
     job = Job.from_dict(metadata["job"], run.model)
     tokenizer = from_json(run.tokenizer.read_text(encoding="utf-8"), run.tokenizer)
-    model = build(job.model_name, job.model, tokenizer.size, job.task.block, job.seed, dtype or job.training.dtype)
+    model = build(job.model_name, job.model, tokenizer.size, context(job), job.seed, dtype or job.training.dtype)
     checkpoint.restore(model, tensors, run.model)
     return Trained(folder, job, model.eval(), tokenizer)
+
+
+def context(job: Job) -> int:
+    """Tokens of the longest sequence that the job's task has."""
+    return job.task.block if isinstance(job.task, TextTask) else load_task(job).block
 
 
 def one_a_model(path: Path, seed: int | None = None) -> list[Trained]:

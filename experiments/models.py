@@ -8,12 +8,17 @@ from typing import Any
 import torch
 from torch import nn
 
+from classical.counted import CountedLM
+from classical.lstm import LSTM
 from classical.presets import PRESETS
 from classical.transformer import Transformer
 from experiments.config import Job
 from experiments.errors import UserError
-from experiments.tasks.text import TokenTask
+from experiments.tasks import Task
+from qattn.instrument import InstrumentConfig, InstrumentLM
+from qattn.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.models import UnitaryConfig, UnitaryLM
+from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
 NOT_FOR_THE_MODEL = {"kind", "optimizer", "preset"}
 
@@ -32,9 +37,40 @@ def unitary(config: Any, vocab: int, block: int, generator: torch.Generator) -> 
     return UnitaryLM(UnitaryConfig(vocab=vocab, **_chosen(config)), generator=generator)
 
 
+def mean_field(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return MeanFieldLM(MeanFieldConfig(vocab=vocab, **_chosen(config)), generator=generator)
+
+
+def recurrent(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **_chosen(config)), generator=generator)
+
+
+def permutation(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    chosen = RecurrentConfig(vocab=vocab, transition="permutation", **_chosen(config))
+    return UnitaryRecurrentLM(chosen, generator=generator)
+
+
+def instrument(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return InstrumentLM(InstrumentConfig(vocab=vocab, **_chosen(config)), generator=generator)
+
+
+def lstm(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return LSTM(vocab, **_chosen(config), generator=generator)
+
+
+def ngram(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return CountedLM(config.order, vocab, config.k)
+
+
 BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
     "transformer": transformer,
     "unitary": unitary,
+    "mean_field": mean_field,
+    "unitary_recurrent": recurrent,
+    "instrument": instrument,
+    "permutation": permutation,
+    "lstm": lstm,
+    "ngram": ngram,
 }
 
 
@@ -50,12 +86,12 @@ def build(name: str, config: Any, vocab: int, block: int, seed: int, dtype: str 
     return model.to(getattr(torch, dtype))
 
 
-def build_for(job: Job, task: TokenTask) -> Any:
+def build_for(job: Job, task: Task) -> Any:
     """The untrained model of one run."""
     return build(job.model_name, job.model, task.vocab, task.block, job.seed, job.training.dtype)
 
 
 def ledger(model: Any) -> dict[str, int]:
-    """How many trainable numbers sit where: group → count; tied ones once."""
-    parameters = dict(model.named_parameters())
+    """How many trainable (or counted) numbers sit where: group → count; tied ones once."""
+    parameters = dict(model.named_buffers()) | dict(model.named_parameters())
     return {group: sum(parameters[name].numel() for name in names) for group, names in model.parameter_groups().items()}

@@ -81,14 +81,14 @@ class Progress:
         from rich.table import Table
 
         several = len(summary["tasks"]) > 1
-        table = Table("model", "nats [95 % interval]", "parameters", "tokens/s", "audit", box=None)
+        table = Table("model", "nats (or accuracy) [interval]", "parameters", "tokens/s", "audit", box=None)
         for task, result in summary["tasks"].items():
             if several:
                 table.add_row(task, style="bold")
             for name, value in result["floor"].items():
                 table.add_row(f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
             for name, model in result["models"].items():
-                nats = model["val_nats"]
+                nats = model[result["metric"]]
                 interval = "" if nats.get("low") is None else f" [{nats['low']:.4f}, {nats['high']:.4f}]"
                 passed = (model.get("audit") or {}).get("passed")
                 table.add_row(

@@ -16,10 +16,11 @@ from experiments.audit import audit_model
 from experiments.config import Job
 from experiments.config.tasks import TaskConfig
 from experiments.environment import peak_memory_mib, reset_peak_memory
+from experiments.errors import blame
 from experiments.generate import continue_text
 from experiments.models import build_for, ledger
 from experiments.store import RunFolder
-from experiments.tasks import TASKS, TokenTask
+from experiments.tasks import Task, make_task
 from experiments.train import Diverged, Watch, collapse, fit
 
 AUDITED = (4, 64)
@@ -27,11 +28,12 @@ AUDITED = (4, 64)
 
 
 @lru_cache(maxsize=4)
-def _task(name: str, config: TaskConfig) -> TokenTask:
-    return TASKS[config.kind](name, config)
+def _task(name: str, config: TaskConfig) -> Task:
+    with blame(f"tasks.{name}"):
+        return make_task(name, config)
 
 
-def load_task(job: Job) -> TokenTask:
+def load_task(job: Job) -> Task:
     """The job's task; read and tokenized once a process."""
     return _task(job.task_name, job.task)
 
@@ -64,14 +66,15 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
         seconds, cpu, steps = time.perf_counter() - began, time.process_time() - began_cpu, problem.step
     finally:
         run.close()
+    seen = len(task.train) if hasattr(model, "count") else steps * job.training.batch * task.span  # type: ignore[attr-defined]
     record = describe(job, task, model, run) | {
         "status": "failed" if failure else "done",
         "failure": failure,
         "seconds": seconds,
         "cpu_seconds": cpu,
         "steps": steps,
-        "tokens_seen": steps * job.training.batch * task.block,
-        "tokens_per_second": steps * job.training.batch * task.block * job.training.threads / cpu if cpu else 0.0,
+        "tokens_seen": seen,
+        "tokens_per_second": seen * job.training.threads / cpu if cpu else 0.0,
         "peak_memory_mib": peak_memory_mib(),
     }
     if failure is None:
@@ -81,12 +84,12 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
     return record
 
 
-def audited_windows(task: TokenTask) -> torch.Tensor:
+def audited_windows(task: Task) -> torch.Tensor:
     """The texts that models are audited on."""
     return task.windows()[0][0][: AUDITED[0], : AUDITED[1]]
 
 
-def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str, Any]:
+def describe(job: Job, task: Task, model: Any, run: RunFolder) -> dict[str, Any]:
     """What is known of a run however it ended."""
     history: dict[str, list[list[float]]] = {"train": [], "validation": []}
     for event in run.events():
@@ -103,12 +106,13 @@ def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str,
         "seed": job.seed,
         "parameters": sum(parts.values()),
         "ledger": parts,
-        "flops_per_token": model.flops_per_token(task.block),
+        "flops_per_token": model.flops_per_token(task.span),
         "threads": job.training.threads,
         "history": history,
         "val_nats": None,
         "bits_per_char": None,
         "accuracy": None,
+        "splits": {},
         "audit": None,
         "samples": [],
         "collapse": collapse(history["train"]),
@@ -117,26 +121,25 @@ def describe(job: Job, task: TokenTask, model: Any, run: RunFolder) -> dict[str,
 
 
 def judge(
-    model: Any, task: TokenTask, history: dict[str, list[list[float]]], sample: dict[str, Any], seed: int
+    model: Any, task: Task, history: dict[str, list[list[float]]], sample: dict[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Loss on the whole validation split, the audit, and a sample."""
+    """Loss on the whole validation split, what the task itself asks, the audit, and a sample."""
     nats = history["validation"][-1][1]
-    prompt = sample["prompt"]
-    if prompt is None:
-        prompt = task.tokenizer.decode(task.validation[: task.block].tolist()).split("\n")[0] or "\n"
-    ids = continue_text(
-        model,
-        task.tokenizer,
-        prompt,
-        sample["tokens"],
-        temperature=sample["temperature"],
-        top_k=sample["top_k"],
-        seed=seed,
-    )
-    text = task.tokenizer.decode(list(islice(ids, sample["tokens"])))
+    per_token = task.characters_per_token
     return {
         "val_nats": nats,
-        "bits_per_char": nats / math.log(2) / task.characters_per_token,
+        "bits_per_char": None if per_token is None else nats / math.log(2) / per_token,
+        **task.examine(model),
         "audit": audit_model(model, audited_windows(task)),
-        "samples": [{"prompt": prompt, "text": text, "temperature": sample["temperature"], "top_k": sample["top_k"]}],
+        "samples": write(model, task, sample, seed),
     }
+
+
+def write(model: Any, task: Task, sample: dict[str, Any], seed: int) -> list[dict[str, Any]]:
+    """The sample of the report; none where a task's targets do not continue its inputs."""
+    prompt = task.prompt(sample["prompt"])
+    if prompt is None:
+        return []
+    drawing = {"temperature": sample["temperature"], "top_k": sample["top_k"]}
+    ids = continue_text(model, task.tokenizer, prompt, sample["tokens"], **drawing, seed=seed)
+    return [{"prompt": prompt, "text": task.tokenizer.decode(list(islice(ids, sample["tokens"]))), **drawing}]

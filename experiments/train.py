@@ -12,10 +12,11 @@ import torch
 from torch import nn
 
 from experiments import checkpoint
+from experiments.errors import UserError
 from experiments.evaluate import evaluate, mean_nats
 from experiments.optim import build_optimizers, schedule
 from experiments.store import RunFolder
-from experiments.tasks.text import TokenTask
+from experiments.tasks import Task
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -66,7 +67,7 @@ def stream(seed: int) -> torch.Generator:
 
 def fit(
     model: nn.Module,
-    task: TokenTask,
+    task: Task,
     training: Any,
     optimizer: Any,
     seed: int,
@@ -77,13 +78,30 @@ def fit(
 
     Raises :class:`Diverged` when the loss or the gradient is NaN or infinite; the last checkpoint stays.
     """
+    if hasattr(model, "count"):
+        return _count(model, task, folder, watch)
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # dropout draws from the global generator; its state is in the checkpoint
         return _fit(model, task, training, optimizer, seed, folder, watch)
 
 
+def _count(model: Any, task: Task, folder: RunFolder, watch: Watch) -> Counters:
+    """A model that counts instead of training: one step, the whole training split at once."""
+    text = getattr(task, "train", None)
+    if text is None:
+        raise UserError(f"{task.name}: a model of counts (kind ngram) needs a text, and kind {task.kind} is none")
+    folder.rewind(0)
+    clock, cpu = time.perf_counter(), time.process_time()
+    model.count(text)
+    counters = Counters(1, 0.0, 0, time.perf_counter() - clock, time.process_time() - cpu)
+    event = {"step": 1, "val_nats": evaluate(model, task.windows())}
+    folder.log(event)
+    watch({**event, "steps": 1})
+    return counters
+
+
 def _fit(
-    model: nn.Module, task: TokenTask, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch
+    model: nn.Module, task: Task, training: Any, optimizer: Any, seed: int, folder: RunFolder, watch: Watch
 ) -> Counters:
     generator = stream(seed)
     optimizers = build_optimizers(model, optimizer)
@@ -94,7 +112,7 @@ def _fit(
     windows = task.windows()
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     final = optimizer.min_lr / optimizer.lr
-    tokens_a_step = training.batch * task.block
+    tokens_a_step = training.batch * task.span
     model.train()
     began, since = time.perf_counter(), counters.step
     while counters.step < training.steps:

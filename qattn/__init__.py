@@ -1,5 +1,11 @@
 """Language models that evolve by unitaries alone and are read once by the Born rule; parametrized quantum circuits."""
 
+from qattn.instrument import InstrumentConfig, InstrumentLM
+from qattn.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.models import UnitaryConfig, UnitaryLM
+from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
-__all__ = ["UnitaryConfig", "UnitaryLM"]
+__all__ = [
+    "InstrumentConfig", "InstrumentLM", "MeanFieldConfig", "MeanFieldLM", "RecurrentConfig", "UnitaryConfig",
+    "UnitaryLM", "UnitaryRecurrentLM",
+]  # fmt: skip

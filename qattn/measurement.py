@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from qattn.decoherence import expectation
 from qattn.unitaries import Field, Isometry, isometry_defect
 
 
@@ -73,6 +74,10 @@ class Readout(nn.Module):
         frame = self.frame()
         amplitudes = phi if frame is None else phi @ frame.mT
         return born(amplitudes.unflatten(-1, (self.rank, self.vocab)))
+
+    def density(self, rho: Shaped[Tensor, "*batch dim dim"]) -> Float[Tensor, "*batch vocab"]:
+        """p(w) = Tr(ρ E_w): the same measurement of a mixed state."""
+        return expectation(rho, self.effects())
 
     def effects(self) -> Shaped[Tensor, "vocab dim dim"]:
         """E_w = B_w† B_w, each positive, together the identity (completeness)."""

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int, Shaped
-from torch import Tensor, nn
+from torch import Tensor
 
 from qattn.attention import Angles, Memory
 from qattn.control import Control
-from qattn.measurement import Readout, log_probabilities
-from qattn.states import normalize, random_states, rotate
+from qattn.decoherence import density, dephase, evolve_density
+from qattn.measurement import log_probabilities
+from qattn.readouts import Overlap
+from qattn.register import RegisterLM, TextMap, readout_flops
+from qattn.states import rotate
 from qattn.unitaries import Field, Mixers
 
 
@@ -29,7 +32,9 @@ class UnitaryConfig:
     vocab, dim: outcomes and dimension of the meaning register; layers, heads, key_dim: angle layers and their scores;
     control, ngram, hidden, embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``;
     floor: a learned depolarising channel before the readout; near, gain: how far from the identity the mixers start and
-    how large the first angles are.
+    how large the first angles are. Ablations: dephasing: the share γ of every coherence lost before each mixer;
+    unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups that
+    stay as they started.
     """
 
     vocab: int
@@ -48,6 +53,9 @@ class UnitaryConfig:
     floor: bool = True
     near: float = 0.3
     gain: float = 0.2
+    dephasing: float = 0.0
+    unistochastic: bool = False
+    frozen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("vocab", "dim", "layers", "heads", "key_dim", "ngram", "hidden", "embedding", "rank"):
@@ -59,6 +67,15 @@ class UnitaryConfig:
             raise ValueError(f"the {self.angle_count} angles of a layer must be divisible by heads, got {self.heads}")
         if self.decay not in ("fixed", "learned"):
             raise ValueError(f"decay must be 'fixed' or 'learned', got {self.decay!r}")
+        if not 0 <= self.dephasing <= 1:
+            raise ValueError(f"dephasing must lie between 0 and 1, got {self.dephasing}")
+        if self.mixed and self.readout == "softmax":
+            raise ValueError("a softmax readout reads a state vector; dephasing and unistochastic need a measurement")
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the register is a density matrix."""
+        return self.dephasing > 0 or self.unistochastic
 
     @property
     def angle_count(self) -> int:
@@ -74,13 +91,16 @@ class UnitaryState:
     memory: Memory
 
 
-class UnitaryLM(nn.Module):
+class UnitaryLM(RegisterLM):
     """Rung 2: tokens (batch, time) → log-probabilities (batch, time, vocab), strictly unitary in between.
 
     Does not normalise, mix positions, or measure on the way; `experiments` audits all of it numerically.
     """
 
-    context_limit: int | None = None
+    constrained_groups = ("mixers", "readout", "start")
+    owners = {  # noqa: RUF012
+        "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
+    }  # fmt: skip
 
     def __init__(self, config: UnitaryConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -92,22 +112,42 @@ class UnitaryLM(nn.Module):
             generator=generator,
         )  # fmt: skip
         self.mixers = Mixers(c.layers, c.dim, c.field, c.near, generator=generator)
-        self.readout = Readout(c.readout, c.dim, c.vocab, c.rank, c.field, generator=generator)
-        psi = random_states((c.dim,), c.field, generator=generator, dtype=torch.float32)
-        self.psi = nn.Parameter(torch.view_as_real(psi) if psi.is_complex() else psi[:, None])
-        self.floor_logit = nn.Parameter(torch.tensor(-4.0), requires_grad=c.floor)
+        self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
+        groups = self.parameter_groups()
+        parameters = dict(self.named_parameters())
+        for group in c.frozen:
+            if group not in groups:
+                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
+            for name in groups[group]:
+                parameters[name].requires_grad_(False)
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        """Whether this model claims strict unitarity: not with an ablation that gives it up."""
+        return not self.config.mixed and self.config.readout in ("povm", "projective")
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        angles = self.angles(tokens)
-        return self.read(self.evolve(self.prepare(), angles))
+        return self.predict(self.load(tokens), self.angles(tokens))
 
     def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
         """Θ_l(x_1..x_n) for every layer and position: the attention."""
         return self.attention(self.control(tokens))
 
-    def prepare(self) -> Shaped[Tensor, " dim"]:
-        """The initial state |ψ₀⟩ of the meaning register, a learned unit vector."""
-        return normalize(torch.view_as_complex(self.psi) if self.psi.shape[-1] == 2 else self.psi[:, 0])
+    def load(self, tokens: Int[Tensor, "*batch"]) -> Shaped[Tensor, "*start dim"]:
+        """The initial state: |ψ₀⟩, or with the overlap readout the input state of each position's own token."""
+        return self.readout.prepare(tokens) if isinstance(self.readout, Overlap) else self.prepare()
+
+    def predict(
+        self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        """Log-probabilities after U(x)|ψ⟩, or after the channel that an ablation makes of it."""
+        c = self.config
+        if not c.mixed:
+            return self.read(self.evolve(psi, angles))
+        rho = density(psi).expand(*angles.shape[1:-1], c.dim, c.dim)
+        ends = 1.0 if c.unistochastic else 0.0
+        rho = dephase(evolve_density(dephase(rho, ends), angles, self.mixers(), c.dephasing), ends)
+        return log_probabilities(self.readout.density(rho), self.floor)
 
     def evolve(
         self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
@@ -128,14 +168,15 @@ class UnitaryLM(nn.Module):
             state = rotate(state @ mixer.conj(), -theta)
         return state.view_as(phi)
 
-    def read(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
-        """log p(w) by the Born rule, behind the depolarising channel where the model has one."""
-        return log_probabilities(self.readout(phi), self.floor)
-
-    @property
-    def floor(self) -> Float[Tensor, ""] | None:
-        """δ of the depolarising channel p ← (1−δ)p + δ/V, or None."""
-        return torch.sigmoid(self.floor_logit) if self.config.floor else None
+    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap | None:
+        """The unitaries of a batch of texts, one register a position; None where an ablation mixes the state."""
+        if self.config.mixed:
+            return None
+        angles = self.angles(tokens)
+        return TextMap(
+            lambda psi: self.evolve(psi, angles), lambda phi: self.unevolve(phi, angles),
+            (*tokens.shape, self.config.dim), self.config.field,
+        )  # fmt: skip
 
     def start(self, batch: int) -> UnitaryState:
         """An empty context."""
@@ -147,27 +188,16 @@ class UnitaryLM(nn.Module):
         """One token further in constant time and memory; equals :meth:`forward` to the dtype's tolerance."""
         control, recent = self.control.step(token, state.recent)
         angles, memory = self.attention.step(control, state.memory)
-        return self.read(self.evolve(self.prepare(), angles)), UnitaryState(recent, memory)
-
-    def parameter_groups(self) -> dict[str, list[str]]:
-        """Where the parameters sit: classical (embedding, control) and quantum (start, mixers, readout, floor)."""
-        owner = {
-            "control.embedding": "embedding", "control": "control", "attention": "control", "mixers": "mixers",
-            "readout": "readout", "psi": "start", "floor_logit": "floor",
-        }  # fmt: skip
-        groups: dict[str, list[str]] = {}
-        for name, parameter in self.named_parameters():
-            if parameter.requires_grad:
-                key = name if name in owner else name.split(".")[0]
-                groups.setdefault(owner[key], []).append(name)
-        return groups
-
-    constrained_groups = ("mixers", "readout", "start")
+        return self.predict(self.load(token), angles), UnitaryState(recent, memory)
 
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in matrix products of one forward token (a complex one counts 8)."""
         c = self.config
         multiply = 8 if c.field == "complex" else 2
-        rows = self.readout.rank * c.vocab if c.readout == "povm" else 0
-        register = multiply * c.dim * (c.layers * c.dim + rows)
-        return self.control.flops_per_token() + self.attention.flops_per_token(length) + register
+        vectors = 2 * c.dim if c.mixed else 1  # a density matrix goes through each mixer from both sides
+        register = multiply * c.layers * c.dim * c.dim * vectors
+        if c.mixed:
+            readout = 2 * c.dim**2 * c.vocab * (2 if c.field == "complex" else 1)
+        else:
+            readout = readout_flops(self.readout, c.field)
+        return self.control.flops_per_token() + self.attention.flops_per_token(length) + register + readout

@@ -41,12 +41,14 @@ def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
 
 def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
     from experiments.audit import audit_model
-    from experiments.config import jobs, load_experiment
+    from experiments.config import load_experiment
+    from experiments.matching import matched_jobs
     from experiments.models import build_for
     from experiments.runs import audited_windows, load_task
 
     overrides = [f"training.dtype={dtype}"] if dtype else []
-    chosen = {(job.task_name, job.model_name): job for job in reversed(jobs(load_experiment(config, overrides)))}
+    todo, _ = matched_jobs(load_experiment(config, overrides))
+    chosen = {(job.task_name, job.model_name): job for job in reversed(todo)}
     results = {}
     for job in chosen.values():
         task = load_task(job)

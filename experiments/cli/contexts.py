@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.cli import contexts_words as words
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def check(
                 _write_yaml(formats.to_dict(h), convert)
             else:
                 formats.write(h, convert)
-    _show(result, as_json, _check_lines)
+    _show(result, as_json, words.check_lines)
     raise typer.Exit(0 if result["ok"] else 1)
 
 
@@ -76,7 +77,7 @@ def states(
     h = _get(source, dimension, complete)
     with blame(source):
         result = api.states(h, limit, listed)
-    _show(result, as_json, _states_lines)
+    _show(result, as_json, words.states_lines)
 
 
 @verbs.command()
@@ -108,7 +109,7 @@ def commute(
 
         with blame(plot):
             drawing.save(drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖"), plot)
-    _show(result, as_json, _commute_lines)
+    _show(result, as_json, words.commute_lines)
     raise typer.Exit(1 if require and not result["all_commute"] else 0)
 
 
@@ -129,7 +130,7 @@ def bounds(
     h = _get(source, dimension, complete)
     with blame(source):
         result = api.bounds(h, _weights(weights))
-    _show(result, as_json, _bounds_lines)
+    _show(result, as_json, words.bounds_lines)
 
 
 @verbs.command()
@@ -160,7 +161,7 @@ def realize(
             formats.write(
                 formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out
             )
-    _show(result, as_json, _realize_lines)
+    _show(result, as_json, words.realize_lines)
     raise typer.Exit(1 if result["realizable"] is False else 0)
 
 
@@ -178,7 +179,7 @@ def fraction(
 
     with blame(table):
         result = api.fraction(table)
-    _show(result, as_json, _fraction_lines)
+    _show(result, as_json, words.fraction_lines)
 
 
 @verbs.command()
@@ -202,7 +203,9 @@ def draw(
     with blame(source):
         result = api.draw(h, out, state)
     _show(
-        result, as_json, lambda r: [f"wrote {r['file']}" + (f", true atoms: {_names(r['true'])}" if r["true"] else "")]
+        result,
+        as_json,
+        lambda r: [f"wrote {r['file']}" + (f", true atoms: {words.names(r['true'])}" if r["true"] else "")],
     )
 
 
@@ -247,7 +250,7 @@ def train(
         steps=steps,
         rate=rate,
     )
-    _show(result, as_json, _train_lines)
+    _show(result, as_json, words.train_lines)
     if result["interrupted"]:
         raise typer.Exit(130)
 
@@ -315,118 +318,3 @@ def _weights(text: str) -> str | dict[str, float | int] | None:
 
 def _show(result: dict[str, Any], as_json: bool, lines: Callable[[dict[str, Any]], list[str]]) -> None:
     print(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines(result)))
-
-
-def _names(items: list[Any], most: int = 12) -> str:
-    shown = [" → ".join(i) if isinstance(i, list) else str(i) for i in items[:most]]
-    return (", ".join(shown) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
-
-
-def _check_lines(r: dict[str, Any]) -> list[str]:
-    lines = [
-        f"{r['name'] or 'hypergraph'}: {r['atoms']} atoms, {r['contexts']} contexts of sizes {r['context_sizes']},"
-        f" {r['exclusive_pairs']} further exclusive pairs, dimension {r['dimension']}",
-        f"intertwining atoms: {_names(r['intertwining'])}",
-    ]
-    if r["partial_contexts"]:
-        lines.append(f"partial contexts: {len(r['partial_contexts'])} (fewer atoms than the dimension)")
-    if r["in_no_context"]:
-        lines.append(f"in no context: {_names(r['in_no_context'])}")
-    if r["components"] > 1:
-        lines.append(f"{r['components']} separate components")
-    if r["vectors"] is None:
-        lines.append("no vectors")
-    else:
-        v = r["vectors"]
-        lines.append(f"vectors: {v['field']}, {v['level'] or 'NOT a representation'}")
-        if v["orthogonal_but_not_listed"]:
-            listed = [f"{a}⊥{b}" for a, b, _ in v["orthogonal_but_not_listed"]]
-            lines.append(f"orthogonal, though in no listed context: {_names(listed)}")
-    return lines + [f"problem: {p}" for p in r["problems"]]
-
-
-def _states_lines(r: dict[str, Any]) -> list[str]:
-    exact = "" if r["complete"] else f" or more ({r['reason']})"
-    lines = [f"{r['count']}{exact} two-valued states: {r['definition']}"]
-    if r["exists"]:
-        lines.append(f"unital: {_yes(r['unital'])}   separating: {_yes(r['separating'])}")
-        if r["never_true"]:
-            lines.append(f"never true: {_names(r['never_true'])}")
-        if r["true_implies_false"] is not None:
-            lines.append(f"true implies false: {_names(r['true_implies_false'])}")
-            lines.append(f"true implies true: {_names(r['true_implies_true'])}")
-    else:
-        subset = [list(c) for c in r["critical_subset"]]
-        lines.append(f"critical: {_yes(r['critical'])}; a critical subset has {len(subset)} contexts:")
-        lines.append("  " + "  ".join("{" + ",".join(c) + "}" for c in subset))
-    chromatic = r["strong_chromatic_number"]
-    lines.append(f"strong chromatic number: {chromatic if chromatic else r['strong_chromatic_number_reason']}")
-    lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
-    if r.get("states_complete") is False:
-        lines.append(r["states_reason"])
-    return lines
-
-
-def _commute_lines(r: dict[str, Any]) -> list[str]:
-    width = max(len(x) for x in r["labels"])
-    lines = [
-        f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm']:.6g}"
-        for p in r["pairs"]
-    ]
-    if r["degenerate"]:
-        lines.append(f"not maximal (an eigenvalue repeats): {_names(r['degenerate'])}")
-    best = r["largest_commuting"]
-    lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
-    return [*lines, f"all commute: {_yes(r['all_commute'])}"]
-
-
-def _bounds_lines(r: dict[str, Any]) -> list[str]:
-    theta = f"{r['theta']:.7g} ≤ θ ≤ {r['theta_dual']:.7g}" if r["theta"] is not None else f"θ: {r['theta_reason']}"
-    lines = [
-        f"weights: {r['weights']}",
-        f"α  = {r['alpha']:.7g}   independent set {{{', '.join(r['certificate']['independent_set'])}}}",
-        theta,
-        f"α* = {r['alpha_star']:.7g}   clique cover of weight {r['alpha_star_dual']:.7g}",
-    ]
-    return lines + [
-        f"{k.replace('_', ' ')}: {_yes(v['answer'])}   ({v['definition']})" for k, v in r["verdict"].items()
-    ]
-
-
-def _realize_lines(r: dict[str, Any]) -> list[str]:
-    lines = [f"{name}: {_yes(answer)}" for name, answer in r["levels"].items()]
-    if r["certificate"]:
-        lines.append(f"certificate: {r['certificate']['rule']}")
-    if r["vectors"]:
-        lines.append(f"found by {r['how']}; flex {r['flex']} ({r['flex_of']}, beyond rescaling and rotation)")
-        lines += [f"  {v}: {' '.join(_component(x) for x in ray)}" for v, ray in r["vectors"].items()]
-    elif "reason" in r:
-        lines.append(r["reason"])
-    return lines
-
-
-def _component(x: float | list[float]) -> str:
-    return f"{x[0]:.6g}{x[1]:+.6g}i" if isinstance(x, list) else f"{x:.6g}"
-
-
-def _fraction_lines(r: dict[str, Any]) -> list[str]:
-    lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
-    lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
-    if (d := r["by_default"]) is None:
-        return [*lines, f"contextuality by default: {r['by_default_reason']}"]
-    lines.append(f"contextuality by default: {_yes(d['contextual'])}, excess {d['excess']:.6g}")
-    return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
-
-
-def _train_lines(r: dict[str, Any]) -> list[str]:
-    lines = [
-        f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
-    ]
-    for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
-        spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
-        lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
-    return lines + [f"against {name}: {text}" for name, text in r["verdicts"].items()]
-
-
-def _yes(value: bool | None) -> str:
-    return {True: "yes", False: "no", None: "not decided"}[value]

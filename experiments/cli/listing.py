@@ -37,17 +37,29 @@ def configs() -> Rows:
     return rows
 
 
+def hypergraphs() -> Rows:
+    from contexts import library
+
+    rows: Rows = []
+    for name in library.names():
+        h = library.load(name)
+        about = f"{len(h.vertices)} atoms, {len(h.contexts)} contexts, dimension {h.dimension}"
+        rows.append({"name": name, "about": about, "source": h.notes.get("source", "built here")})
+    return rows
+
+
 LISTINGS: dict[str, Callable[[], Rows]] = {
     "tasks": tasks,
     "models": models,
     "configs": configs,
+    "hypergraphs": hypergraphs,
 }
 """What can be listed: rows with a name and a line about it. Another family is one function and one line."""
 
 
 def list_(
     what: Annotated[
-        str | None, typer.Argument(metavar="[tasks|models|configs|schema]", help="Which; all without it.")
+        str | None, typer.Argument(metavar="[tasks|models|configs|hypergraphs|schema]", help="Which; all without it.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

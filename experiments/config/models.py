@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from experiments.config.base import Clash, Kind, NonNegative, Positive, PositiveInt
-from experiments.config.optimizer import Optimizer
+from experiments.config.base import Clash, Positive, PositiveInt
+from experiments.config.modelbase import ModelConfig
+from experiments.config.quantum import (
+    InstrumentModel,
+    MeanFieldModel,
+    PermutationModel,
+    RecurrentModel,
+    UnitaryModel,
+)
 
-
-class ModelConfig(Kind):
-    """What learns. Its size is checked against its structure here, against the vocabulary when the text is known."""
-
-    groups: ClassVar[tuple[str, ...]] = ()
-    """The parameter groups that `optimizer.rates` may name."""
-
-    optimizer: Optimizer = Optimizer()
-    """Overrides `training.optimizer` field by field."""
-
-    def filled(self) -> dict[str, object]:
-        """Values of the fields left null, where they follow from the other fields."""
-        return {}
-
-    def recommended_rates(self) -> dict[str, float]:
-        """Learning rates by group where neither the model nor the training names `lr` or `rates`."""
-        return {}
+__all__ = ["MODELS", "LstmModel", "ModelConfig", "NgramModel", "TransformerModel", "UnitaryModel"]
 
 
 class TransformerModel(ModelConfig):
@@ -75,6 +66,9 @@ class TransformerModel(ModelConfig):
         presets = {"gpt2_style": "learned", "modern": "rotary", "vanilla": "sinusoidal", "llama": "rotary"}
         return self.position or presets[self.preset]
 
+    def widths(self) -> dict[str, int]:
+        return {"dim": 2 * self.heads, "hidden": 1}
+
     def clashes(self) -> Iterator[Clash]:
         if self.places == "sinusoidal" and self.dim % 2:
             yield "dim", "an even number, since sinusoidal positions come in pairs", str(self.dim), ()
@@ -85,86 +79,45 @@ class TransformerModel(ModelConfig):
             yield "dim", "an even head size, since rotary positions turn pairs", got, ("heads",)
 
 
-class UnitaryModel(ModelConfig):
-    """States move by unitaries alone: phases set by the tokens, learned mixers, one Born measurement at the end."""
+class LstmModel(ModelConfig):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997): the small classical recurrent network."""
 
-    note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
-    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+    note: ClassVar[str] = "classical recurrent network with gates"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "recurrent", "head")
 
-    kind: Literal["unitary"]
-    """`unitary`"""
-    field: Literal["complex", "real"] = "complex"
-    """`complex`: unitaries and phases; `real`: orthogonal matrices and planar rotations (`dim` must be even)."""
-    dim: PositiveInt = 96
-    """Dimension of the register, divisible by `heads`. A `projective` readout also needs a multiple of the vocabulary,
-    which can be checked only when the text has been read."""
-    layers: PositiveInt = 4
-    """Number of controlled phases, each followed by a mixer."""
-    heads: PositiveInt = 4
-    """Groups of register dimensions that share an attention score."""
-    key_dim: PositiveInt = 16
-    """Length of queries and keys."""
-    control: Literal["linear", "ngram", "mlp"] = "mlp"
-    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
-    ngram: PositiveInt | None = None
-    """Tokens the control looks at, with control ngram or mlp; null is 4."""
-    hidden: PositiveInt | None = None
-    """Width of the control's hidden layer, with control mlp; null is 512."""
+    kind: Literal["lstm"]
+    """`lstm`"""
+    dim: PositiveInt = 128
+    """Hidden units of a layer."""
+    layers: PositiveInt = 1
+    """Layers."""
     embedding: PositiveInt = 64
-    """Length of the control's token embeddings."""
-    readout: Literal["povm", "projective"] = "povm"
-    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
-    decay: Literal["fixed", "learned"] = "fixed"
-    """How attention falls with distance: one rate a head, fixed or learned."""
-    floor: bool = True
-    """A learned depolarising channel before the readout, so that no token has probability zero."""
-    near: NonNegative = 0.3
-    """How far from the identity the mixers start. Random mixers (Haar) scramble the angles and do not train."""
-    gain: Positive = 0.2
-    """Size of the angles at the start."""
+    """Length of the token embeddings."""
 
-    def clashes(self) -> Iterator[Clash]:
-        if self.field == "real" and self.dim % (2 * self.heads):
-            expected = f"a multiple of twice the heads ({2 * self.heads}), since a real register turns in planes"
-            yield "dim", expected, str(self.dim), ("field",)
-        elif self.dim % self.heads:
-            yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        if self.hidden is not None and self.control != "mlp":
-            yield (
-                "hidden",
-                "control: mlp beside it",
-                f"control: {self.control}, which has no hidden layer; remove hidden",
-                ("control",),
-            )
-        if self.ngram is not None and self.control == "linear":
-            yield (
-                "ngram",
-                "control: ngram or mlp beside it",
-                "control: linear, which sees one token; remove ngram",
-                ("control",),
-            )
-        if self.rank is not None and self.readout == "projective":
-            got = "readout: projective, whose rank is dim over the vocabulary; remove rank"
-            yield "rank", "readout: povm beside it", got, ("readout",)
+    def widths(self) -> dict[str, int]:
+        return {"dim": 1, "embedding": 1}
 
-    def filled(self) -> dict[str, object]:
-        values: dict[str, object] = {}
-        if self.control != "linear" and self.ngram is None:
-            values["ngram"] = 4
-        if self.control == "mlp" and self.hidden is None:
-            values["hidden"] = 512
-        if self.readout == "povm" and self.rank is None:
-            values["rank"] = 4
-        return values
 
-    def recommended_rates(self) -> dict[str, float]:
-        embedding = 4e-3 if self.control == "mlp" else 1e-2
-        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3}
+class NgramModel(ModelConfig):
+    """Counts of n-grams with add-k smoothing: no training, one pass over the training split."""
+
+    note: ClassVar[str] = "add-k counts of n-grams, the floor under every model of texts"
+
+    kind: Literal["ngram"]
+    """`ngram`"""
+    order: Annotated[int, Field(ge=1, le=12)] = 4
+    """Tokens of an n-gram, the predicted one included."""
+    k: Positive = 0.1
+    """What is added to every count."""
 
 
 MODELS: dict[str, type[ModelConfig]] = {
     "transformer": TransformerModel,
     "unitary": UnitaryModel,
+    "mean_field": MeanFieldModel,
+    "unitary_recurrent": RecurrentModel,
+    "instrument": InstrumentModel,
+    "permutation": PermutationModel,
+    "lstm": LstmModel,
+    "ngram": NgramModel,
 }

@@ -119,6 +119,7 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
         yield from (_contradiction(clash, model) for clash in model.config.clashes())
         yield from _optimizer(model, file.training)
     yield from (_at(("training",), clash) for clash in file.training.clashes())
+    yield from (_at(("comparison",), clash) for clash in file.comparison.clashes())
     yield from _same(tasks)
     yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
     names = [model.name for model in models]

@@ -58,6 +58,13 @@ class Comparison(Strict):
     """Of the intervals over seeds."""
     equivalence: NonNegative = 0.02
     """Half width of the region of practical equivalence, in nats a token."""
+    match: Literal["parameters", "flops"] | None = None
+    """Change the width of every other model until it has the reference's parameters, or operations a token, to within
+    two percent; the report says what was changed. null: sizes as written."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.match is not None and self.reference is None:
+            yield "match", "a reference beside it, whose size is to be met", f"'{self.match}' without", ()
 
 
 class Sample(Strict):

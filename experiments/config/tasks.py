@@ -8,32 +8,22 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from experiments.config.base import Clash, Fraction, Kind, PositiveInt
+from experiments.config.base import Clash, Fraction, PositiveInt
+from experiments.config.generated import (
+    CopyingTask,
+    DyckTask,
+    ModularTask,
+    MotzkinTask,
+    ParityTask,
+    RecallTask,
+    TomitaTask,
+    WordTask,
+)
+from experiments.config.taskbase import TaskConfig
+
+__all__ = ["TASKS", "TaskConfig", "TextTask", "find_file", "shipped_texts"]
 
 DATA = Path(__file__).parents[1] / "data"
-
-
-class TaskConfig(Kind):
-    """What is to be learned."""
-
-    block: PositiveInt
-    """Tokens of context."""
-
-    def default_name(self) -> str:
-        """The name of a task that was written as `task:` without one."""
-        return self.kind
-
-    def problem_with_files(self, folder: Path) -> Clash | None:
-        """What is wrong with the files that the task names, seen from the folder of the YAML file."""
-        return None
-
-    def filled(self, folder: Path) -> dict[str, object]:
-        """Values that follow from the others or from the folder of the YAML file, such as absolute paths."""
-        return {}
-
-    def files(self) -> list[Path]:
-        """The files whose contents the result depends on (of a task :meth:`filled`)."""
-        return []
 
 
 class TextTask(TaskConfig):
@@ -101,4 +91,12 @@ def find_file(path: str, folder: Path) -> Path | None:
 
 TASKS: dict[str, type[TaskConfig]] = {
     "text": TextTask,
+    "parity": ParityTask,
+    "modular_arithmetic": ModularTask,
+    "word_problem": WordTask,
+    "copying": CopyingTask,
+    "dyck2": DyckTask,
+    "mqar": RecallTask,
+    "tomita": TomitaTask,
+    "motzkin": MotzkinTask,
 }

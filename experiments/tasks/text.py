@@ -6,6 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,7 +34,7 @@ class TokenTask:
     train: Tensor
     validation: Tensor
     tokenizer: Tokenizer
-    characters_per_token: float
+    characters_per_token: float | None
     source: str
     notes: list[str] = field(default_factory=list)
 
@@ -47,6 +48,10 @@ class TokenTask:
         windows = self.train[starts[:, None] + torch.arange(self.block + 1)].long()
         return windows[:, :-1], windows[:, 1:]
 
+    @property
+    def span(self) -> int:
+        return self.block
+
     def windows(self) -> list[tuple[Tensor, Tensor]]:
         """The whole validation split once: consecutive windows (n, block), and a short last one."""
         inputs, targets = self.validation[:-1].long(), self.validation[1:].long()
@@ -56,12 +61,22 @@ class TokenTask:
             parts.append((inputs[None, whole:], targets[None, whole:]))
         return [part for part in parts if part[0].numel()]
 
+    def prompt(self, asked: str | None) -> str | None:
+        """What was asked for, else the first line of the validation split."""
+        if asked is not None:
+            return asked
+        return self.tokenizer.decode(self.validation[: self.block].tolist()).split("\n")[0] or "\n"
+
+    def examine(self, model: Any) -> dict[str, Any]:
+        """Nothing beyond the loss."""
+        return {}
+
     def floors(self, k: float = 0.1) -> dict[str, float]:
         """Validation nats a token of add-k n-gram counts: what a table of counts reaches."""
         train, validation = self.train.long(), self.validation.long()
         return {name: NGram(order, self.vocab, k).fit(train).nats(validation) for name, order in FLOORS.items()}
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> dict[str, Any]:
         """What the report says of the task."""
         return {
             "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": self.tokenizer.kind,

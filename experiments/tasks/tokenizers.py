@@ -106,6 +106,31 @@ class PairTokenizer:
         return json.dumps({"kind": self.kind, "tokenizer": self._inner.to_str()})
 
 
+class SymbolTokenizer:
+    """The named symbols of a generated task, written with spaces between them."""
+
+    kind = "symbols"
+
+    def __init__(self, symbols: list[str]) -> None:
+        self.symbols = symbols
+        self.size = len(symbols)
+        self._ids = {symbol: index for index, symbol in enumerate(symbols)}
+
+    def encode(self, text: str) -> list[int]:
+        """Raises ``ValueError`` naming the first symbol that the task does not have."""
+        odd = next((word for word in text.split() if word not in self._ids), None)
+        if odd is not None:
+            shown = " ".join(self.symbols[:12]) + (" …" if self.size > 12 else "")
+            raise ValueError(f"{odd!r} is none of the task's {self.size} symbols ({shown}), written with spaces")
+        return [self._ids[word] for word in text.split()]
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(self.symbols[index] for index in ids)
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": self.kind, "symbols": self.symbols}, ensure_ascii=False)
+
+
 def from_json(text: str, source: object) -> Tokenizer:
     """The tokenizer a run kept; one sentence when the file is none."""
     try:
@@ -114,6 +139,8 @@ def from_json(text: str, source: object) -> Tokenizer:
             return CharacterTokenizer(list(stored["alphabet"]))
         if stored["kind"] == "byte":
             return ByteTokenizer()
+        if stored["kind"] == "symbols":
+            return SymbolTokenizer(list(stored["symbols"]))
         if stored["kind"] == "bpe":
             return PairTokenizer(stored["tokenizer"])
         problem = f"unknown tokenizer {stored['kind']!r}"

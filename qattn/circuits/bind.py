@@ -136,13 +136,13 @@ class Bases:
         constants = circuit._cache["constants"].to(parameters)
         data = inputs if inputs is not None and not circuit.amplitude_inputs else parameters.new_zeros(0)
         parts = (constants, parameters, data.to(parameters.dtype))
-        batch = next((v.shape[0] for v in parts if v.dim() == 2), None)
+        batch = next((v.shape[0] for v in parts if v.dim() == 2), 1)
         pools: dict[bool, Tensor] = {}
 
         def source(group: Group) -> Tensor:
             """One part, or all parts in a row; in the shared row what differs from sample to sample is blank."""
-            if group.part is not None:
-                return parts[group.part]
+            if group.part is not None or group.index.numel() == 0:
+                return parts[group.part or 0]
             if group.batched not in pools:
                 row = [p.expand(batch, p.shape[-1]) if group.batched else p for p in parts]
                 blank = [p if group.batched or p.dim() == 1 else parameters.new_zeros(p.shape[-1]) for p in row]

@@ -49,9 +49,12 @@ class Final:
     def diagonal_expectations(self, values: Tensor) -> Tensor:
         """Means of diagonal observables given by their eigenvalues ``(k, 2**n)``: ``(batch, k)``."""
         values = values.to(torch.float32 if self.psi.dtype == torch.complex64 else torch.float64)
-        if self.sigma is not None:
+        density = self.density()
+        if self.sigma is not None and density.shape[1] <= len(values):
+            density = self.natural(density)
+        elif self.sigma is not None:
             values = values.index_select(-1, self.sigma)
-        means = (values @ self.density()).mT
+        means = (values @ density).mT
         return means if self.batched else means[0]
 
 
@@ -67,7 +70,7 @@ def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, stat
         batch = given.shape[0]
     width = 1 if batch is None else batch
     dtype = complex_of(parameters)
-    check_memory(circuit.qubits, max(width, 1), dtype.itemsize)
+    check_memory(circuit.qubits, max(width, 1), dtype.itemsize, copies=5)  # two of them stand for the index maps
     if width == 0:
         return Final(state_vector(circuit, parameters, inputs, states).mT, None, circuit.qubits, True)
     flags = batched_flags(circuit, parameters, inputs)

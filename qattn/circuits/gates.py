@@ -102,13 +102,9 @@ def phase_shift(t: Tensor) -> Tensor:
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
-# The entries of Rot are sums of waves: arguments (phi +- theta +- omega) / 2, as cosines and (shifted) as sines, and how
-# the real and imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend
-# their time in such functions.
-ROT_ARGUMENTS = torch.tensor(
-    [[0.5, b, c] for _ in ("cos", "sin") for c in (0.5, -0.5) for b in (0.5, -0.5)], dtype=torch.float64
-)
-ROT_SHIFTS = torch.tensor([0.0] * 4 + [-math.pi / 2] * 4, dtype=torch.float64)
+# The entries of Rot are sums of waves, cosines and sines of (phi +- theta +- omega) / 2, and this is how the real and
+# imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend their time here.
+ROT_ARGUMENTS = 0.5 * torch.tensor([[1, 1, 1], [1, -1, 1], [1, 1, -1], [1, -1, -1]], dtype=torch.float64)
 ROT_ENTRIES = 0.5 * torch.tensor(
     [
         [1, 1, 0, 0, 0, 0, 0, 0],
@@ -126,7 +122,8 @@ ROT_ENTRIES = 0.5 * torch.tensor(
 
 def rot(t: Tensor) -> Tensor:
     """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2), for angles (phi, theta, omega)."""
-    waves = torch.cos(linear(t, ROT_ARGUMENTS.to(t), ROT_SHIFTS.to(t)))
+    arguments = linear(t, ROT_ARGUMENTS.to(t))
+    waves = torch.cat([torch.cos(arguments), torch.sin(arguments)], -1)
     return torch.view_as_complex(linear(waves, ROT_ENTRIES.to(t)).unflatten(-1, (2, 2, 2)))
 
 
@@ -161,6 +158,12 @@ def ising_xy(t: Tensor) -> Tensor:
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     off = torch.complex(torch.zeros_like(c), s)
     return grid([[1, 0, 0, 0], [0, c, off, 0], [0, off, c, 0], [0, 0, 0, 1]], c)
+
+
+def pswap(t: Tensor) -> Tensor:
+    """SWAP with the phase exp(i phi) on what it moves."""
+    e = phase(t[..., 0])
+    return grid([[1, 0, 0, 0], [0, 0, e, 0], [0, e, 0, 0], [0, 0, 0, 1]], t[..., 0])
 
 
 def single_excitation(t: Tensor) -> Tensor:
@@ -206,6 +209,15 @@ TABLE: tuple[Gate, ...] = (
     Gate("CH", 2, 0, "dense", constant([[R, R], [R, -R]]), controls=1, real=True, qasm="ch"),
     Gate("SWAP", 2, 0, "permutation", SWAP, real=True, qasm="swap"),
     Gate("ISWAP", 2, 0, "dense", constant([[1, 0, 0, 0], [0, 0, 1j, 0], [0, 1j, 0, 0], [0, 0, 0, 1]])),
+    Gate("SISWAP", 2, 0, "dense", constant([[1, 0, 0, 0], [0, R, R * 1j, 0], [0, R * 1j, R, 0], [0, 0, 0, 1]])),
+    Gate(
+        "ECR",
+        2,
+        0,
+        "dense",
+        constant([[0, 0, R, R * 1j], [0, 0, R * 1j, R], [R, -R * 1j, 0, 0], [-R * 1j, R, 0, 0]]),
+    ),
+    Gate("PSWAP", 2, 1, "dense", pswap, terms=2),
     Gate("CRX", 2, 1, "dense", rx, controls=1, qasm="crx", terms=4),
     Gate("CRY", 2, 1, "dense", ry, controls=1, real=True, qasm="cry", terms=4),
     Gate("CRZ", 2, 1, "diagonal", rz, controls=1, qasm="crz", terms=4),

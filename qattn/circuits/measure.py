@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -80,8 +81,8 @@ def expectations(final: Final, words: Sequence[str]) -> Tensor:
     diagonal = [w for w in words if not set(w) & set("XY")]
     means: dict[str, Tensor] = {}
     if diagonal:
-        signs = torch.stack([z_signs(w) for w in diagonal]).to(final.psi.device)
-        means.update(zip(diagonal, final.diagonal_expectations(signs).unbind(-1), strict=True))
+        table = sign_table(tuple(diagonal)).to(final.psi.device)
+        means.update(zip(diagonal, final.diagonal_expectations(table).unbind(-1), strict=True))
     others = [w for w in words if w not in means]
     psi = final.amplitudes() if others else None
     for word in others:
@@ -90,6 +91,12 @@ def expectations(final: Final, words: Sequence[str]) -> Tensor:
         moved = psi.index_select(-1, flips.to(psi.device)) * factors.to(psi)
         means[word] = (psi.conj() * moved).sum(-1).real
     return torch.stack([means[w] for w in words], -1)
+
+
+@lru_cache(maxsize=8)
+def sign_table(words: tuple[str, ...]) -> Tensor:
+    """Eigenvalues ``(k, 2**n)`` of words of I and Z; kept, since training asks for the same ones at every step."""
+    return torch.stack([z_signs(w) for w in words])
 
 
 def z_signs(word: str) -> Tensor:

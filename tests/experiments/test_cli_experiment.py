@@ -15,6 +15,9 @@ from ruamel.yaml import YAML
 
 from experiments.cli import main
 from experiments.config import Experiment
+from experiments.config.complaints import choices
+from experiments.config.models import MODELS
+from experiments.config.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 
@@ -105,7 +108,7 @@ def test_all_errors_of_a_file_are_printed(qattn: Any, tmp_path: Path) -> None:
     code, _, error = qattn("run", str(path))
     assert code == 2
     assert error.splitlines() == [
-        f"qattn: {path}:1:14: task.kind: expected 'text', got 'txt' (did you mean 'text'?)",
+        f"qattn: {path}:1:14: task.kind: expected {choices(TASKS)}, got 'txt' (did you mean 'text'?)",
         f"{path}:2:29: models.a.dimm: expected a known key, got 'dimm' (did you mean 'dim'?)",
         f"{path}:3:8: seeds: expected an integer or a list, got 'x'",
     ]
@@ -190,7 +193,7 @@ def test_list(qattn: Any) -> None:
     assert code == 0
     assert [line for line in out.splitlines() if not line.startswith(" ")] == ["tasks:", "models:", "configs:"]
     models = json.loads(qattn("list", "models", "--json")[1])["models"]
-    assert [model["name"] for model in models] == ["transformer", "unitary"]
+    assert [model["name"] for model in models] == list(MODELS)
     schema = json.loads(qattn("list", "schema")[1])
     assert schema["properties"]["models"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.config import Experiment, Job, jobs, load_experiment
+from experiments.config.complaints import choices
 from experiments.config.jobs import experiment_identity
 from experiments.config.models import MODELS, TransformerModel
 from experiments.config.printing import config_text
@@ -93,7 +94,7 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
         ("models={}", "models: expected at least 1 of them, got an empty mapping"),
         ("models.c={kind: transformer}", "models.c: expected a difference from 'a', got the same in every field; remove one or change it"),
         ("models.a.n_embd=3", "models.a.n_embd: expected a known key, got 'n_embd' (did you mean 'dim'?)"),
-        ("models.a.kind=rnn", "models.a.kind: expected 'transformer' or 'unitary', got 'rnn'"),
+        ("models.a.kind=rnn", f"models.a.kind: expected {choices(MODELS)}, got 'rnn'"),
         ("models.a/b={kind: unitary, dim: 8}",
          "models.a/b: expected a name of letters, digits, spaces and _+-=.,@ only, got 'a/b'"),
         ("grid={models.b.dimm: [1]}", "grid.models.b.dimm[0]: expected a known key, got 'dimm' (did you mean 'dim'?)"),

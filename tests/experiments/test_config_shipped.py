@@ -58,7 +58,7 @@ def test_quickstart_and_shakespeare_are_the_comparison_they_claim() -> None:
         ({"traning": {}}, False),
         ({"training": {"steps": "many"}}, False),
         ({"models": {"a": {"kind": "unitary", "dimm": 3}}}, False),
-        ({"models": {"a": {"kind": "lstm"}}}, False),
+        ({"models": {"a": {"kind": "gru"}}}, False),
         ({"models": {}}, False),
         ({"training": {"optimizer": {"betas": [0.9]}}}, False),
         ({"grid": {"models.a.dim": []}}, False),

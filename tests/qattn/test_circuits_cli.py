@@ -160,3 +160,27 @@ def test_compiling_files(ask, tmp_path: Path) -> None:
     assert "‖U†U − 1‖" in ask("compile", tmp_path / "x.npy").err
     assert ask("compile", tmp_path / "none.npy").code == 2
     assert ask("compile", write(tmp_path / "t.npy", "hello")).code == 2
+
+
+def test_compiling_a_trained_run_and_a_text(ask, tmp_path: Path) -> None:
+    write(tmp_path / "verse.txt", "the cat sat on the mat and the dog sat on the log " * 40)
+    experiment = write(
+        tmp_path / "tiny.yaml",
+        "task: {kind: text, path: verse.txt, block: 16}\n"
+        "models:\n"
+        "  unitary: {kind: unitary, dim: 6, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 8, rank: 1}\n"
+        "  classical: {kind: transformer, dim: 8, layers: 1, heads: 2}\n"
+        "training: {steps: 10, batch: 4, evaluate_every: 10}\n"
+        "seeds: 1\n",
+    )
+    from experiments.config import load_experiment
+    from experiments.engine import run_experiment
+
+    assert run_experiment(load_experiment(experiment), out=tmp_path / "out", as_json=True) == 0
+    ask("list")
+    answer = ask("compile", tmp_path / "out", "--prompt", "the ", "--shots", 2000, "--strengths", "0,0.01", "--json")
+    assert answer.json["largest_difference"] < 1e-5
+    assert answer.json["shots"]["times_root_shots"] < 5
+    assert answer.json["noise"][0]["kl"] < 1e-9 < answer.json["noise"][1]["kl"]
+    assert answer.json["elementary"]["two_qubit"] > 0
+    assert "character" in ask("compile", tmp_path / "out", "--prompt", "Ω").err

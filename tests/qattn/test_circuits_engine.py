@@ -15,7 +15,6 @@ from qattn.circuits.circuit import Circuit, Operation, Slot
 from qattn.circuits.gates import GATES
 
 
-
 def unitary(rng: np.random.Generator, size: int) -> np.ndarray:
     return np.linalg.qr(rng.normal(size=(size, size)) + 1j * rng.normal(size=(size, size)))[0]
 

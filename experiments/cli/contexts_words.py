@@ -1,0 +1,118 @@
+"""What ``qattn contexts`` prints for people: one function a verb, from its dictionary to lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def names(items: list[Any], most: int = 12) -> str:
+    shown = [" → ".join(i) if isinstance(i, list) else str(i) for i in items[:most]]
+    return (", ".join(shown) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
+
+
+def check_lines(r: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{r['name'] or 'hypergraph'}: {r['atoms']} atoms, {r['contexts']} contexts of sizes {r['context_sizes']},"
+        f" {r['exclusive_pairs']} further exclusive pairs, dimension {r['dimension']}",
+        f"intertwining atoms: {names(r['intertwining'])}",
+    ]
+    if r["partial_contexts"]:
+        lines.append(f"partial contexts: {len(r['partial_contexts'])} (fewer atoms than the dimension)")
+    if r["in_no_context"]:
+        lines.append(f"in no context: {names(r['in_no_context'])}")
+    if r["components"] > 1:
+        lines.append(f"{r['components']} separate components")
+    if r["vectors"] is None:
+        lines.append("no vectors")
+    else:
+        v = r["vectors"]
+        lines.append(f"vectors: {v['field']}, {v['level'] or 'NOT a representation'}")
+        if v["orthogonal_but_not_listed"]:
+            listed = [f"{a}⊥{b}" for a, b, _ in v["orthogonal_but_not_listed"]]
+            lines.append(f"orthogonal, though in no listed context: {names(listed)}")
+    return lines + [f"problem: {p}" for p in r["problems"]]
+
+
+def states_lines(r: dict[str, Any]) -> list[str]:
+    exact = "" if r["complete"] else f" or more ({r['reason']})"
+    lines = [f"{r['count']}{exact} two-valued states: {r['definition']}"]
+    if r["exists"]:
+        lines.append(f"unital: {yes(r['unital'])}   separating: {yes(r['separating'])}")
+        if r["never_true"]:
+            lines.append(f"never true: {names(r['never_true'])}")
+        if r["true_implies_false"] is not None:
+            lines.append(f"true implies false: {names(r['true_implies_false'])}")
+            lines.append(f"true implies true: {names(r['true_implies_true'])}")
+    else:
+        subset = [list(c) for c in r["critical_subset"]]
+        lines.append(f"critical: {yes(r['critical'])}; a critical subset has {len(subset)} contexts:")
+        lines.append("  " + "  ".join("{" + ",".join(c) + "}" for c in subset))
+    chromatic = r["strong_chromatic_number"]
+    lines.append(f"strong chromatic number: {chromatic if chromatic else r['strong_chromatic_number_reason']}")
+    lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
+    if r.get("states_complete") is False:
+        lines.append(r["states_reason"])
+    return lines
+
+
+def commute_lines(r: dict[str, Any]) -> list[str]:
+    width = max(len(x) for x in r["labels"])
+    lines = [
+        f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm']:.6g}"
+        for p in r["pairs"]
+    ]
+    if r["degenerate"]:
+        lines.append(f"not maximal (an eigenvalue repeats): {names(r['degenerate'])}")
+    best = r["largest_commuting"]
+    lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
+    return [*lines, f"all commute: {yes(r['all_commute'])}"]
+
+
+def bounds_lines(r: dict[str, Any]) -> list[str]:
+    theta = f"{r['theta']:.7g} ≤ θ ≤ {r['theta_dual']:.7g}" if r["theta"] is not None else f"θ: {r['theta_reason']}"
+    lines = [
+        f"weights: {r['weights']}",
+        f"α  = {r['alpha']:.7g}   independent set {{{', '.join(r['certificate']['independent_set'])}}}",
+        theta,
+        f"α* = {r['alpha_star']:.7g}   clique cover of weight {r['alpha_star_dual']:.7g}",
+    ]
+    return lines + [f"{k.replace('_', ' ')}: {yes(v['answer'])}   ({v['definition']})" for k, v in r["verdict"].items()]
+
+
+def realize_lines(r: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {yes(answer)}" for name, answer in r["levels"].items()]
+    if r["certificate"]:
+        lines.append(f"certificate: {r['certificate']['rule']}")
+    if r["vectors"]:
+        lines.append(f"found by {r['how']}; flex {r['flex']} ({r['flex_of']}, beyond rescaling and rotation)")
+        lines += [f"  {v}: {' '.join(component(x) for x in ray)}" for v, ray in r["vectors"].items()]
+    elif "reason" in r:
+        lines.append(r["reason"])
+    return lines
+
+
+def component(x: float | list[float]) -> str:
+    return f"{x[0]:.6g}{x[1]:+.6g}i" if isinstance(x, list) else f"{x:.6g}"
+
+
+def fraction_lines(r: dict[str, Any]) -> list[str]:
+    lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
+    lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
+    if (d := r["by_default"]) is None:
+        return [*lines, f"contextuality by default: {r['by_default_reason']}"]
+    lines.append(f"contextuality by default: {yes(d['contextual'])}, excess {d['excess']:.6g}")
+    return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
+
+
+def train_lines(r: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
+    ]
+    for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
+        spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
+        lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
+    return lines + [f"against {name}: {text}" for name, text in r["verdicts"].items()]
+
+
+def yes(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "not decided"}[value]

@@ -1,0 +1,30 @@
+"""What every kind of model has in common in an experiment file."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from experiments.config.base import Kind
+from experiments.config.optimizer import Optimizer
+
+
+class ModelConfig(Kind):
+    """What learns. Its size is checked against its structure here, against the vocabulary when the text is known."""
+
+    groups: ClassVar[tuple[str, ...]] = ()
+    """The parameter groups that `optimizer.rates` may name."""
+
+    optimizer: Optimizer = Optimizer()
+    """Overrides `training.optimizer` field by field."""
+
+    def filled(self) -> dict[str, object]:
+        """Values of the fields left null, where they follow from the other fields."""
+        return {}
+
+    def widths(self) -> dict[str, int]:
+        """The sizes that `comparison.match` may change, coarse ones first, each with the number it is a multiple of."""
+        return {}
+
+    def recommended_rates(self) -> dict[str, float]:
+        """Learning rates by group where neither the model nor the training names `lr` or `rates`."""
+        return {}

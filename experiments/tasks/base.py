@@ -1,0 +1,61 @@
+"""What the training loop, the judge and the report need of a task, be it a text or generated sequences."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from experiments.tasks.tokenizers import Tokenizer
+
+
+class Task(Protocol):
+    """Batches to train on, windows to evaluate on, and what a report says of both. Ignored targets are −100."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+    @property
+    def characters_per_token(self) -> float | None:
+        """Turns nats a token into bits a character; None where tokens are no characters."""
+        ...
+
+    @property
+    def vocab(self) -> int: ...
+
+    @property
+    def block(self) -> int:
+        """Tokens of the longest sequence a model will see, tests included."""
+        ...
+
+    @property
+    def span(self) -> int:
+        """Tokens of a training sequence."""
+        ...
+
+    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Inputs and targets (size, span); the only user of the training stream."""
+        ...
+
+    def windows(self) -> list[tuple[Tensor, Tensor]]:
+        """The whole validation split."""
+        ...
+
+    def prompt(self, asked: str | None) -> str | None:
+        """What a model continues for the report; None where targets are no continuation."""
+        ...
+
+    def examine(self, model: Any) -> dict[str, Any]:
+        """Measurements of a trained model beyond its validation loss: ``accuracy``, and ``splits`` by name."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What the report says of the task."""
+        ...

@@ -1,0 +1,254 @@
+"""Formal languages by the protocol of u-MPS (Miller, Rabusseau and Terilla 2021): learn from strings, then write some.
+
+Tomita's languages 3 to 7 over {0, 1} and Motzkin words over {(, ), -}. The share of sampled strings of a given length
+that are in the language is the accuracy. A string is read as marker, symbols; the targets are symbols, marker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.tasks.sequences import IGNORED
+from experiments.tasks.tokenizers import SymbolTokenizer
+
+Member = Callable[[np.ndarray], np.ndarray]
+"""Strings of one length (n, length) → whether each is in the language (n,)."""
+
+
+def _runs_before(strings: np.ndarray) -> np.ndarray:
+    """Tomita 3: no odd run of ones directly followed by an odd run of zeros."""
+    ones, zeros = (np.zeros(len(strings), dtype=int) for _ in range(2))
+    after_odd, good = np.zeros(len(strings), dtype=bool), np.ones(len(strings), dtype=bool)
+    for bit in strings.T:
+        good &= ~((bit == 1) & (zeros % 2 == 1) & after_odd)  # the run of zeros has ended
+        after_odd = np.where(bit == 1, False, np.where(zeros == 0, ones % 2 == 1, after_odd))
+        ones = np.where(bit == 1, ones + 1, 0)
+        zeros = np.where(bit == 0, zeros + 1, 0)
+    return good & ~((zeros % 2 == 1) & after_odd)
+
+
+def _no_three_zeros(strings: np.ndarray) -> np.ndarray:
+    """Tomita 4: no 000."""
+    zeros = np.zeros(len(strings), dtype=int)
+    good = np.ones(len(strings), dtype=bool)
+    for bit in strings.T:
+        zeros = np.where(bit == 0, zeros + 1, 0)
+        good &= zeros < 3
+    return good
+
+
+def _both_even(strings: np.ndarray) -> np.ndarray:
+    """Tomita 5: evenly many zeros and evenly many ones (a group language: Z2 × Z2)."""
+    ones = strings.sum(1)
+    return (ones % 2 == 0) & ((strings.shape[1] - ones) % 2 == 0)
+
+
+def _by_three(strings: np.ndarray) -> np.ndarray:
+    """Tomita 6: #0 − #1 divisible by 3 (a group language: Z3)."""
+    return (strings.shape[1] - 2 * strings.sum(1)) % 3 == 0
+
+
+def _four_blocks(strings: np.ndarray) -> np.ndarray:
+    """Tomita 7: 0*1*0*1*, at most the changes 0→1, 1→0, 0→1."""
+    before = np.concatenate([np.zeros((len(strings), 1), dtype=strings.dtype), strings], 1)
+    return (np.diff(before, axis=1) != 0).sum(1) <= 3
+
+
+def motzkin_word(strings: np.ndarray) -> np.ndarray:
+    """Balanced brackets 0 and 1 with free symbols 2 between."""
+    height = np.cumsum(np.where(strings == 0, 1, np.where(strings == 1, -1, 0)), axis=1)
+    return (height >= 0).all(1) & (height[:, -1] == 0)
+
+
+TOMITA: dict[int, Member] = {3: _runs_before, 4: _no_three_zeros, 5: _both_even, 6: _by_three, 7: _four_blocks}
+
+
+@dataclass
+class LanguageTask:
+    """Strings of a language as texts, and a judge of what a model writes.
+
+    ``train`` and ``held_out`` are strings (n, longest), −1 beyond their ends. The least possible loss is that of the
+    uniform distribution over all ``population`` strings that were drawn from.
+    """
+
+    name: str
+    kind: str
+    alphabet: list[str]
+    member: Member
+    train_strings: np.ndarray
+    held_out: np.ndarray
+    population: int
+    mean_length: float
+    sample_lengths: tuple[int, ...]
+    samples: int
+    seed: int
+    notes: list[str] = field(default_factory=list)
+    characters_per_token: float | None = None
+
+    @cached_property
+    def tokenizer(self) -> SymbolTokenizer:
+        return SymbolTokenizer([*self.alphabet, "#"])
+
+    @property
+    def marker(self) -> int:
+        """The symbol before and after every string."""
+        return len(self.alphabet)
+
+    @property
+    def vocab(self) -> int:
+        return len(self.alphabet) + 1
+
+    @property
+    def span(self) -> int:
+        return self.train_strings.shape[1] + 1
+
+    @property
+    def block(self) -> int:
+        return max(self.span, *self.sample_lengths)
+
+    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Random training strings; the only user of the training stream."""
+        rows = torch.randint(len(self.train_strings), (size,), generator=generator)
+        return self._as_text(self.train_strings[rows.numpy()])
+
+    def windows(self) -> list[tuple[Tensor, Tensor]]:
+        """All strings held out for validation."""
+        return [self._as_text(self.held_out)]
+
+    def prompt(self, asked: str | None) -> str | None:
+        """The marker: a string from its beginning."""
+        return "#"
+
+    def examine(self, model: Any) -> dict[str, Any]:
+        """The share of sampled strings in the language, by length; ``accuracy`` is that of the first length."""
+        splits = {f"length {length}": self.share(model, length) for length in self.sample_lengths}
+        return {"accuracy": next(iter(splits.values())), "splits": splits}
+
+    @torch.no_grad()
+    def share(self, model: Any, length: int) -> float:
+        """Of ``samples`` strings of ``length`` symbols, drawn symbol by symbol without the end, those in the language.
+
+        (u-MPS draws from its distribution conditioned on the length as a whole, which a model that only predicts the
+        next symbol cannot.)
+        """
+        training = model.training
+        model.eval()
+        try:
+            generator = torch.Generator().manual_seed(self.seed + 10_007 * length)
+            state, token = model.start(self.samples), torch.full((self.samples,), self.marker)
+            drawn = []
+            for _ in range(length):
+                log_probs, state = model.step(token, state)
+                chances = log_probs[:, : self.marker].double().softmax(-1)
+                token = torch.multinomial(chances, 1, generator=generator)[:, 0]
+                drawn.append(token)
+        finally:
+            model.train(training)
+        return float(self.member(torch.stack(drawn, 1).numpy()).mean())
+
+    def facts(self) -> dict[str, Any]:
+        """What the report says of the task."""
+        best = math.log(self.population) / (self.mean_length + 1)
+        notes = [
+            f"Accuracy: the share of {self.samples} strings of length {self.sample_lengths[0]} in the language.",
+            f"Least possible loss: {best:.4f} nats, that of the uniform distribution over {self.population:,} strings.",
+            *self.notes,
+        ]
+        return {
+            "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": "symbols", "metric": "accuracy",
+            "chance": math.log(self.vocab), "best": best, "floor": {},
+            "train_tokens": int((self.train_strings >= 0).sum() + len(self.train_strings)),
+            "validation_tokens": int((self.held_out >= 0).sum() + len(self.held_out)),
+            "source": f"drawn from seed {self.seed}", "notes": notes,
+        }  # fmt: skip
+
+    def _as_text(self, strings: np.ndarray) -> tuple[Tensor, Tensor]:
+        rows = torch.from_numpy(strings.astype(np.int64))
+        edge = torch.full((len(rows), 1), -1)
+        inputs = torch.cat([edge, rows], 1).clamp_min(0)
+        inputs[:, 0] = self.marker
+        targets = torch.cat([rows, edge], 1)
+        ends = (rows >= 0).sum(1, keepdim=True)
+        return inputs, targets.masked_fill(targets < 0, IGNORED).scatter(1, ends, self.marker)
+
+
+def tomita(
+    name: str, number: int, strings: int, longest: int, test_lengths: tuple[int, ...], samples: int, seed: int
+) -> LanguageTask:
+    """A Tomita language: ``strings`` members of length 1 to ``longest`` to learn, up to 1 000 others to validate.
+
+    Raises ``ValueError`` when the language has too few strings for both.
+    """
+    member = TOMITA[number]
+    found = []
+    for length in range(1, longest + 1):
+        every = (np.arange(2**length)[:, None] >> np.arange(length - 1, -1, -1)) & 1
+        good = every[member(every)]
+        found.append(np.pad(good, ((0, 0), (0, longest - length)), constant_values=-1))
+    population = np.concatenate(found).astype(np.int8)
+    if len(population) < strings + 10:
+        raise ValueError(
+            f"Tomita {number} has {len(population)} strings of length 1 to {longest}: too few to learn {strings} "
+            "and keep ten for validation"
+        )
+    chosen = np.random.default_rng([seed, number]).permutation(len(population))[: strings + 1000]
+    return LanguageTask(
+        name, "tomita", ["0", "1"], member, population[chosen[:strings]], population[chosen[strings:]],
+        len(population), float((population >= 0).sum(1).mean()), test_lengths, samples, seed,
+        notes=[f"Tomita {number}: {(member.__doc__ or '').split(': ')[1]}"],
+    )  # fmt: skip
+
+
+def motzkin(
+    name: str, length: int, strings: int, test_lengths: tuple[int, ...], samples: int, seed: int
+) -> LanguageTask:
+    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 113 634)."""
+    ways = motzkin_ways(length)
+    population = ways[0][length]
+    if population < strings + 10:
+        raise ValueError(f"there are {population} Motzkin words of length {length}: too few to learn {strings}")
+    rng = np.random.default_rng([seed, 15])
+    wanted = min(strings + 1000, population)
+    drawn: dict[bytes, np.ndarray] = {}
+    while len(drawn) < wanted:  # without repetition
+        for word in random_motzkin(wanted, length, ways, rng):
+            drawn.setdefault(word.tobytes(), word)
+    words = np.stack(list(drawn.values())[:wanted])
+    return LanguageTask(
+        name, "motzkin", ["(", ")", "-"], motzkin_word, words[:strings], words[strings:], population, length,
+        test_lengths, samples, seed, notes=[f"Only words of length {length} are learned."],
+    )  # fmt: skip
+
+
+def motzkin_ways(length: int) -> list[list[int]]:
+    """``ways[h][m]``: paths of m steps up, down or level from height h to 0 that never go below 0."""
+    ways = [[int(h == 0)] for h in range(length + 2)]
+    for m in range(1, length + 1):
+        for h in range(length + 1):
+            ways[h].append(ways[h][m - 1] + ways[h + 1][m - 1] + (ways[h - 1][m - 1] if h else 0))
+        ways[length + 1].append(0)
+    return ways
+
+
+def random_motzkin(count: int, length: int, ways: list[list[int]], rng: np.random.Generator) -> np.ndarray:
+    """``count`` uniform words: each step is taken in proportion to the ways home that it leaves."""
+    table = np.array(ways, dtype=float)
+    height = np.zeros(count, dtype=int)
+    words = np.empty((count, length), dtype=np.int8)
+    for place in range(length):
+        left = length - place - 1
+        up, level = table[height + 1, left], table[height, left]
+        down = np.where(height > 0, table[np.maximum(height - 1, 0), left], 0.0)
+        u = rng.random(count) * (up + level + down)
+        step = np.where(u < up, 0, np.where(u < up + down, 1, 2))
+        words[:, place] = step
+        height += np.where(step == 0, 1, np.where(step == 1, -1, 0))
+    return words

@@ -1,0 +1,140 @@
+"""Every kind of model through the whole machinery: a run, its record, its audit, and the model read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.config import Experiment, load_experiment
+from experiments.config.models import MODELS
+from experiments.engine import plan, run_experiment
+from experiments.errors import UserError
+from experiments.evaluate import evaluate
+from experiments.loading import finished, load
+from experiments.runs import load_task
+from experiments.store import read_json
+from tests.experiments.tiny import experiment
+
+SMALL = "dim: 8, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 4"
+KINDS = {
+    "transformer": "kind: transformer, dim: 8, layers: 1, heads: 2",
+    "unitary": f"kind: unitary, {SMALL}",
+    "dephased": f"kind: unitary, {SMALL}, dephasing: 0.5",
+    "unistochastic": f"kind: unitary, {SMALL}, unistochastic: true",
+    "overlap": f"kind: unitary, {SMALL}, readout: overlap",
+    "softmax": f"kind: unitary, {SMALL}, readout: softmax",
+    "frozen": f"kind: unitary, {SMALL}, frozen: [mixers]",
+    "mean_field": f"kind: mean_field, {SMALL}, features: 3",
+    "table": "kind: unitary_recurrent, transition: table, dim: 8",
+    "householder": "kind: unitary_recurrent, dim: 8, embedding: 4",
+    "cayley": "kind: unitary_recurrent, transition: cayley, dim: 8, generators: 2, field: real",
+    "instrument": "kind: instrument, dim: 4",
+    "twin": "kind: instrument, dim: 4, dephasing: 1.0",
+    "permutation": "kind: permutation, dim: 8",
+    "lstm": "kind: lstm, dim: 8, embedding: 4",
+    "ngram": "kind: ngram, order: 3",
+}
+STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation"}
+
+
+def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:
+    """A few steps of every kind."""
+    experiment(folder)  # writes verse.txt
+    models = "\n".join(f"  {name}: {{{text}}}" for name, text in kinds.items())
+    steps = "training: {steps: 4, batch: 4, log_every: 1}\noutput: {sample: {tokens: 5}}"
+    (folder / "ladder.yaml").write_text(f"task: {{{task}}}\nmodels:\n{models}\n{steps}\nseeds: 1\n", encoding="utf-8")
+    return load_experiment(folder / "ladder.yaml")
+
+
+@pytest.fixture(scope="module")
+def on_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ladder")
+    assert run_experiment(ladder(folder, "kind: text, path: verse.txt, block: 16", KINDS), out=folder / "out") == 0
+    return folder / "out"
+
+
+def records(out: Path) -> dict[str, dict]:
+    found = [read_json(folder / "result.json") for folder in finished(out)]
+    return {record["model"]: record for record in found}
+
+
+def test_every_kind_runs_and_only_strict_ones_claim_to_be_unitary(on_text: Path) -> None:
+    found = records(on_text)
+    assert {record["kind"] for record in found.values()} == set(MODELS)
+    for name, record in found.items():
+        assert record["status"] == "done"
+        assert record["val_nats"] > 0
+        assert record["parameters"] == sum(record["ledger"].values()) > 0
+        assert record["audit"]["passed"] is (True if name in STRICT else None), (name, record["audit"])
+        assert record["audit"]["causality"] < 1e-5
+        assert record["audit"]["normalisation"] < 1e-5
+
+
+def test_the_audit_says_what_each_rung_gives_up(on_text: Path) -> None:
+    audits = {name: record["audit"] for name, record in records(on_text).items()}
+    assert audits["mean_field"]["linearity"] > 1e-3
+    assert max(audits["mean_field"][key] for key in ("norm_drift", "reversal", "completeness")) < 1e-5
+    assert "no state vector" in audits["dephased"]["reasons"]["norm_drift"]
+    assert audits["overlap"]["completeness"] > 0.01
+    assert audits["overlap"]["frame_ratio"] > 1
+    assert "no effects" in audits["softmax"]["reasons"]["completeness"]
+    assert audits["instrument"]["completeness"] < 1e-5
+    assert audits["lstm"]["norm_drift"] is None
+    assert "no state map" in audits["lstm"]["reasons"]["norm_drift"]
+
+
+def test_every_kind_is_read_back_as_it_was(on_text: Path) -> None:
+    for folder in finished(on_text):
+        one = load(folder)
+        nats = evaluate(one.model, load_task(one.job).windows())
+        assert nats == pytest.approx(read_json(folder / "result.json")["val_nats"], abs=1e-6)
+
+
+def test_counts_see_the_whole_split_once(on_text: Path) -> None:
+    record = records(on_text)["ngram"]
+    facts = read_json(on_text / "experiment.json")["tasks"]["verse"]
+    assert record["steps"] == 1
+    assert record["tokens_seen"] == facts["train_tokens"]
+    assert record["val_nats"] < facts["floor"]["unigram"]
+
+
+def test_a_generated_task_is_judged_by_accuracy(tmp_path: Path) -> None:
+    kinds = {name: KINDS[name] for name in ("transformer", "unitary", "permutation")}
+    one = ladder(tmp_path, "kind: word_problem, group: S3, length: 6, validation: 20", kinds)
+    assert all(row["seconds"] > 0 for row in plan(one))
+    assert run_experiment(one, out=tmp_path / "out") == 0
+    summary = read_json(tmp_path / "out" / "results.json")["tasks"]["word_problem"]
+    assert summary["metric"] == "accuracy"
+    for record in records(tmp_path / "out").values():
+        assert set(record["splits"]) == {"validation", "length 24"}
+        assert record["accuracy"] == record["splits"]["length 24"]
+        assert record["samples"] == []
+        assert record["bits_per_char"] is None
+        assert record["tokens_seen"] == 4 * 4 * 6
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Accuracy is measured on length 24." in page
+    assert all(load(folder).model for folder in finished(tmp_path / "out"))
+
+
+def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> None:
+    one = ladder(tmp_path, "kind: parity, validation: 20", {"ngram": KINDS["ngram"]})
+    with pytest.raises(UserError, match=r"^parity: a model of counts \(kind ngram\) needs a text"):
+        run_experiment(one, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("kind: unitary_recurrent, transition: table, factors: 3", "expected transition: householder beside it"),
+        ("kind: mean_field, dephasing: 0.5", "expected 0 or false in kind mean_field"),
+        ("kind: unitary, readout: softmax, dephasing: 0.5", "expected a measurement, got 'softmax'"),
+        ("kind: unitary, readout: overlap, rank: 3", "expected readout: povm beside it"),
+        ("kind: unitary, dephasing: 1.5", "expected a number of at most 1, got 1.5"),
+        ("kind: permutation, readout: projective, rank: 2", "expected readout: povm beside it"),
+    ],
+)
+def test_impossible_models_are_one_sentence(tmp_path: Path, model: str, sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        ladder(tmp_path, "kind: parity", {"one": model})
+    assert sentence in str(caught.value)
