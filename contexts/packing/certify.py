@@ -28,7 +28,8 @@ def certify(vectors: np.ndarray) -> dict[str, Any]:
 
     ``optimal`` is True only where a proved bound equals the coherence to 1e-9 (or n ≤ d and the coherence is 0), and
     None otherwise: then nothing is claimed. ``below_record``: by more than 1e-9, perhaps the same packing with more
-    digits; ``new_record``: lower in the eighth decimal, which is when Game of Sloanes counts an improvement. Raises ValueError as :func:`~contexts.packing.measure.normalise`.
+    digits; ``new_record``: lower in the eighth decimal, which is when Game of Sloanes counts an improvement. Raises
+    ValueError as :func:`~contexts.packing.measure.normalise`.
     """
     unit = normalise(vectors)
     n, d = unit.shape

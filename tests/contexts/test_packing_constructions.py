@@ -103,7 +103,7 @@ def test_observables_of_unbiased_bases_are_maximally_incompatible():
 
 
 def test_unbiased_bases_as_observables_of_the_contexts_package():
-    """Pairwise mutually unbiased by that package's own measure; Maassen & Uffink's bound for each pair is log₂ q bits."""
+    """Mutually unbiased by that package's own measure; Maassen & Uffink's bound for each pair is log₂ q bits."""
     for q in (3, 4):
         bases = frames.unbiased_bases(q)
         matrices = frames.unbiased_observables(q)
