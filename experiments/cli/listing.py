@@ -48,18 +48,31 @@ def hypergraphs() -> Rows:
     return rows
 
 
+def ansatze() -> Rows:
+    from qattn.circuits.ansatz import ANSATZE
+
+    return [
+        {"name": name, "about": f"{ansatz.n_params(4, 1)} parameters on 4 qubits, 1 layer; {ansatz.source}"}
+        for name, ansatz in ANSATZE.items()
+    ]
+
+
 LISTINGS: dict[str, Callable[[], Rows]] = {
     "tasks": tasks,
     "models": models,
     "configs": configs,
     "hypergraphs": hypergraphs,
+    "ansatze": ansatze,
 }
 """What can be listed: rows with a name and a line about it. Another family is one function and one line."""
 
 
 def list_(
     what: Annotated[
-        str | None, typer.Argument(metavar="[tasks|models|configs|hypergraphs|schema]", help="Which; all without it.")
+        str | None,
+        typer.Argument(
+            metavar="[tasks|models|configs|hypergraphs|ansatze|schema]", help="Which; all that load at once without it."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,7 +88,8 @@ def list_(
     if what is not None and what not in LISTINGS:
         options = [*LISTINGS, "schema"]
         raise UserError(f"list {what}: expected one of {', '.join(options)}, got '{what}'{suggestion(what, options)}")
-    found = {name: rows() for name, rows in LISTINGS.items() if what in (None, name)}
+    light = [name for name in LISTINGS if name != "ansatze"]  # which takes torch along
+    found = {name: LISTINGS[name]() for name in (light if what is None else [what])}
     if as_json:
         print_json(found)
         return

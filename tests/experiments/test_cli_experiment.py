@@ -86,7 +86,7 @@ def qattn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         (["run", "quickstart", "--resume", "--fresh"], "qattn: --resume --fresh: expected one of the two, got both"),
         (["run", "quickstart", "--dry-run", "--print-config"], "qattn: --dry-run --print-config: expected one of the two"),
         (["run", "quickstart", "--scheduler", "here"], "qattn: --scheduler here: expected an address such as tcp://"),
-        (["list", "model"], "qattn: list model: expected one of tasks, models, configs, schema, got 'model' (did you mean 'models'?)"),
+        (["list", "model"], "qattn: list model: expected one of tasks, models, configs, hypergraphs, ansatze, schema, got 'model' (did you mean 'models'?)"),
         (["summary", "quickstart", "--max-parameters", "0"], "qattn: --max-parameters 0: expected a number of at least 1, got 0"),
     ],
 )  # fmt: skip
@@ -191,7 +191,9 @@ def test_dry_run_lists_the_runs(qattn: Any, engine: Engine) -> None:
 def test_list(qattn: Any) -> None:
     code, out, _ = qattn("list")
     assert code == 0
-    assert [line for line in out.splitlines() if not line.startswith(" ")] == ["tasks:", "models:", "configs:"]
+    headings = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert headings == ["tasks:", "models:", "configs:", "hypergraphs:"]
+    assert len(json.loads(qattn("list", "ansatze", "--json")[1])["ansatze"]) > 19
     models = json.loads(qattn("list", "models", "--json")[1])["models"]
     assert [model["name"] for model in models] == list(MODELS)
     schema = json.loads(qattn("list", "schema")[1])
