@@ -65,6 +65,8 @@ def main() -> None:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             fail(f"the disk is full, writing {error.filename or 'a result'}: free some space and repeat the command", 2)
+        if error.errno in (errno.EBADF, errno.EPIPE):
+            fail("standard output is closed, so the answer could not be printed", 2)
         if error.filename is None:
             raise
         fail(f"{error.filename}: {error.strerror}", 2)

@@ -138,7 +138,7 @@ def test_plan_and_summary_say_what_would_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_path: Path, how: signal.Signals) -> None:
     """Killed in the middle, the same command ends with the same numbers as an undisturbed run."""
-    overrides = ("training.steps=400", "training.evaluate_every=400", "training.checkpoint_every=20")
+    overrides = ("training.steps=1200", "training.evaluate_every=1200", "training.checkpoint_every=20")
     tiny = experiment(tmp_path, *overrides)
     settings = [part for override in overrides for part in ("--set", override)]
     arguments = ["run", "tiny.yaml", *settings, "--seeds", "1"]
