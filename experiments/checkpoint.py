@@ -40,7 +40,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; has this run finished?") from None
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        mend = "delete it to start this run over"
+        mend = "delete this run's folder and repeat the command to train it again"
         raise UserError(f"{path}: not a checkpoint this program wrote ({error}); {mend}") from error
 
 
