@@ -103,6 +103,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Folder for metrics, parameters and the resumable state.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the state in --out.")] = False,
     check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many trainings, each from its own seed.")] = None,
     overrides: Sets = None,
     as_json: AsJson = False,
 ) -> None:
@@ -110,17 +111,15 @@ def train(
 
     Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
     """
-    file, read = load(spec, overrides)
-    from experiments.circuits import fit, fit_for
-
-    if file.train is None:
-        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
-    with blame(spec):
-        problem = fit_for(read, file.train)
     if resume and out is None:
         raise UserError("--resume: expected --out with the folder to go on in, got none")
-    result = fit(problem, read, file.train, out, resume, check_gradients, quiet=as_json)
-    say(result, as_json)
+    file, read = load(spec, overrides)
+    if file.train is None:
+        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
+    from experiments.circuit_training import train as run
+
+    keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
+    say(run(spec, read, keys, out, resume, check_gradients, quiet=as_json), as_json)
 
 
 @circuit.command()
@@ -145,13 +144,13 @@ def analyse(
     expressibility,entangling`
     """
     file, read = load(spec, overrides)
-    from experiments.circuits import MEASURES, analysis, numbers
+    from experiments.circuits import MEASURES, analysis, numbers, whole_numbers
 
     wanted = list(MEASURES) if measures == "all" else [m.strip() for m in measures.split(",")]
     for name in wanted:
         if name not in MEASURES:
             raise UserError(f"--measures: expected {', '.join(MEASURES)} or all, got {name!r}")
-    cut = [int(w) for w in numbers(wires, "--wires")]
+    cut = whole_numbers(wires, "--wires")
     with blame(spec):
         result = analysis(read, file, wanted, samples, seed, cut, numbers(strengths, "--strengths"))
     say(result, as_json)
@@ -162,6 +161,7 @@ def draw(
     spec: SpecPath,
     out: Annotated[Path | None, typer.Option(help="A picture (.svg, .png, .pdf) instead of text.")] = None,
     overrides: Sets = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a circuit as text or as a picture; wire 0, the most significant bit, on top.
 
@@ -171,7 +171,8 @@ def draw(
     from qattn.circuits import draw as pictures
 
     if out is None:
-        print(pictures.text(read.circuit))
+        drawn = pictures.text(read.circuit)
+        say({"text": drawn, "file": None}, True) if as_json else print(drawn)
         return
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
@@ -179,7 +180,7 @@ def draw(
 
     figure = pictures.figure(read.circuit)
     write_with(out, lambda path: figure.savefig(path))
-    print(out)
+    say({"text": None, "file": str(out)}, True) if as_json else print(out)
 
 
 @circuit.command()

@@ -65,6 +65,8 @@ class TrainKeys(Strict):
     """Optimiser steps."""
     seed: NonNegativeInt = 0
     """Of the first parameters and of the data."""
+    seeds: PositiveInt = 1
+    """How many trainings, of seeds `seed`, `seed` + 1, …; several report the mean final loss and its 95 % interval."""
     spread: NonNegative = 6.283185307179586
     """The first parameters are uniform in [0, spread)."""
     dtype: Literal["float32", "float64"] = "float64"
