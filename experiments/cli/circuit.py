@@ -83,18 +83,22 @@ def listing(as_json: AsJson = False) -> None:
     """
     from qattn.circuits.ansatz import ANSATZE
     from qattn.circuits.circuit import CHANNELS
+    from qattn.circuits.device import known_devices
     from qattn.circuits.gates import GATES, VARIADIC
 
+    devices = ["fast", *known_devices()]
     if as_json:
         ansaetze = {
             name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()
         }
-        say({"ansaetze": ansaetze, "gates": [*GATES, *VARIADIC], "channels": list(CHANNELS)}, True)
+        gates = [*GATES, *VARIADIC]
+        say({"ansaetze": ansaetze, "gates": gates, "channels": list(CHANNELS), "devices": devices}, True)
         return
     for name, a in ANSATZE.items():
         print(f"{name:26s} {a.n_params(4, 1):4d} parameters (4 qubits, 1 layer)  {a.source}")
     print("gates:", ", ".join((*GATES, *VARIADIC)))
     print("noise channels:", ", ".join(CHANNELS))
+    print("devices:", ", ".join(devices))
 
 
 @circuit.command()

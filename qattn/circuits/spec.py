@@ -29,6 +29,7 @@ from qattn.circuits.gates import ALIASES
 from qattn.circuits.measure import KINDS, Measurement
 
 TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", "names", "inputs", "seed")
+CARRIED = {"matrix": ("QubitUnitary",), "diagonal": ("DiagonalQubitUnitary",), "word": ("PauliRot",)}
 MOST_QUBITS = 10_000  # far beyond simulation; a Givens network has a wire for every row of its matrix
 
 
@@ -165,6 +166,9 @@ def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
     if isinstance(entry, Mapping):
         known(entry, ("gate", "wires", "angles", "matrix", "diagonal", "word"), where)
         name = ALIASES.get(str(entry.get("gate")), str(entry.get("gate")))
+        for key, gates in CARRIED.items():
+            if key in entry and name not in gates:
+                raise ValueError(f"{where}: {name} has no `{key}`, that belongs to {' and '.join(gates)}")
         wires = tuple(whole(w, f"{where}.wires") for w in listed(entry.get("wires", ()), f"{where}.wires"))
         angles = tuple(angle(a) for a in listed(entry.get("angles", ()), f"{where}.angles"))
         data = None

@@ -79,6 +79,8 @@ def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
         out[[0, -1]] = math.sqrt(0.5)
     elif name == "w":
         out[[1 << k for k in range(qubits)]] = 1 / math.sqrt(qubits)
+    elif name == "bars" and qubits == 1:
+        raise ValueError("the target bars needs at least 2 qubits, one for each half, got 1")
     elif name == "bars":  # basis states with one kind of bit only in each half: a toy of bars and stripes
         half = qubits // 2
         for top in (0, 2**half - 1):

@@ -17,6 +17,7 @@ from qattn.circuits.circuit import Circuit, Slot, gate
 from qattn.circuits.device import known_devices
 from qattn.circuits.encode import encoded
 from qattn.circuits.engine import run
+from qattn.circuits.module import CircuitModule
 from qattn.circuits.spec import from_dict, to_dict
 
 BELL = "qubits: 2\ngates: [[Hadamard, 0], [CNOT, 0, 1]]\n"
@@ -28,6 +29,8 @@ SIMULATE = {
     AMPLITUDE + "inputs: [1, 1, 0, 0]": "amplitudes need norm 1, got 1.41421",
     "qubits: 2\ngates: [{gate: RX, wires: 0, angles: [0.1]}]": "gates[0].wires: expected a list, got 0",
     "qubits: 2\ngates: [{gate: RX, wires: [0], angles: 0.3}]": "gates[0].angles: expected a list, got 0.3",
+    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], word: X}]": "gates[0]: RX has no `word`",
+    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], matrix: [[1]]}]": "gates[0]: RX has no `matrix`",
     BELL + "measure: {probabilities: 1}": "measure.probabilities: expected a list, got 1",
     BELL + "measure: {samples: 5, wires: 1}": "measure.wires: expected a list, got 1",
     BELL + "encode: {kind: basis, values: [[0], [1]]}": "a basis state is a list of bits 0 and 1",
@@ -48,6 +51,7 @@ TRAIN = {
     "qubits: 17\nansatz: {name: Sim1}\ntrain: {task: unitary, target: qft}": "17 qubits",
     "qubits: 3000\nansatz: {name: Sim1}\ntrain: {task: state, target: ghz}": "need 2^",
     "qubits: 20\nansatz: {name: Sim1}\ntrain: {task: state, target: ghz, optimizer: qng}": "20 qubits",
+    "qubits: 1\ngates: [[RX, 0, a]]\nseed: 0\ntrain: {task: distribution, target: bars}": "at least 2 qubits",
     ROTATIONS + "encode: {kind: angle}\ntrain: {task: state, target: ghz}": "reads 2 inputs",
     AMPLITUDE + "inputs: [1, 0, 0, 0]\ntrain: {task: unitary, target: qft}": "drop the amplitude encoding",
     ROTATIONS
@@ -97,6 +101,11 @@ def test_a_device_that_runs_no_qubits_is_refused_with_those_that_do(ask, device:
     assert answer.code == 2
     assert "known are fast, default.mixed, default.qubit, lightning.qubit" in answer.err
     assert not {"null.qubit", "default.gaussian"} & set(answer.err.split("known are")[1].strip().split(", "))
+
+
+def test_the_list_has_the_devices(ask) -> None:
+    assert ask("list", "--json").json["devices"] == ["fast", *known_devices()]
+    assert "devices: fast, default.mixed, default.qubit" in ask("list").out
 
 
 def test_every_device_called_known_makes_a_bell_pair(ask, tmp_path: Path) -> None:
@@ -213,6 +222,14 @@ def test_expressibility_is_finite_where_haar_probabilities_underflow(ask, tmp_pa
         255 * np.log(75)
     )  # all in the last bin, (1/75)**255 in Haar
     assert np.exp(haar_log_bins(16)).sum() == pytest.approx(1)
+
+
+def test_a_saved_module_with_a_broken_spec_names_the_file(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    save_file({"weights": torch.zeros(1)}, tmp_path / "m.safetensors", {"spec": "{"})
+    with pytest.raises(ValueError, match=r"m\.safetensors: the circuit spec in its metadata cannot be read"):
+        CircuitModule.load(tmp_path / "m.safetensors")
 
 
 def test_drawing_answers_machines(ask, tmp_path: Path) -> None:
