@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,8 +36,17 @@ def say(value: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(value, allow_nan=False))
         return
-    for key, item in value.items():
+    for key, item in lines(value):
         print(f"{key}: {item}")
+
+
+def lines(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """A result for people: a line a number, `fisher.data: 1000`; lists as JSON."""
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield from lines(item, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", json.dumps(item, ensure_ascii=False) if isinstance(item, list) else str(item)
 
 
 @circuit.command()
@@ -136,7 +146,7 @@ def analyse(
         ),
     ] = "expressibility,entangling,frame",
     samples: Annotated[int, typer.Option(min=2, help="Pairs of states, or states.")] = 5000,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1)] = 0,
     wires: Annotated[str, typer.Option(help="Wires of the cut and the light cone, such as 0,1.")] = "0",
     strengths: Annotated[str, typer.Option(help="Depolarising strengths of `noise`.")] = "0,0.001,0.01,0.1",
     overrides: Sets = None,

@@ -31,6 +31,7 @@ SIMULATE = {
     "qubits: 2\ngates: [{gate: RX, wires: [0], angles: 0.3}]": "gates[0].angles: expected a list, got 0.3",
     "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], word: X}]": "gates[0]: RX has no `word`",
     "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], matrix: [[1]]}]": "gates[0]: RX has no `matrix`",
+    "qubits: 1\ngates: [[BitFlip, 0, a]]\nparameters: {a: 3}": "gate 0 (BitFlip on wires [0]): a channel's strength",
     BELL + "measure: {probabilities: 1}": "measure.probabilities: expected a list, got 1",
     BELL + "measure: {samples: 5, wires: 1}": "measure.wires: expected a list, got 1",
     BELL + "encode: {kind: basis, values: [[0], [1]]}": "a basis state is a list of bits 0 and 1",
@@ -51,6 +52,7 @@ TRAIN = {
     "qubits: 17\nansatz: {name: Sim1}\ntrain: {task: unitary, target: qft}": "17 qubits",
     "qubits: 3000\nansatz: {name: Sim1}\ntrain: {task: state, target: ghz}": "need 2^",
     "qubits: 20\nansatz: {name: Sim1}\ntrain: {task: state, target: ghz, optimizer: qng}": "20 qubits",
+    ROTATIONS + "train: {task: state, target: ghz, seed: 10000000000000000000000}": "train.seed",
     "qubits: 1\ngates: [[RX, 0, a]]\nseed: 0\ntrain: {task: distribution, target: bars}": "at least 2 qubits",
     ROTATIONS + "encode: {kind: angle}\ntrain: {task: state, target: ghz}": "reads 2 inputs",
     AMPLITUDE + "inputs: [1, 0, 0, 0]\ntrain: {task: unitary, target: qft}": "drop the amplitude encoding",
@@ -65,6 +67,7 @@ ANALYSE = {
     ("qubits: 24\nansatz: {name: Sim1}", "--samples", "100000"): "24 qubits",
     (ROTATIONS, "--samples", "1000000000000"): "with batch 2e+12",
     ("qubits: 16\nansatz: {name: Sim1}", "--measures", "fisher"): "16 qubits",
+    (ROTATIONS, "--seed", "10000000000000000000000"): "--seed",
     (BELL, "--measures", "gradients"): "gradients need a circuit with parameters",
     (BELL, "--measures", "fisher"): "Fisher information needs a circuit with parameters",
     (ROTATIONS, "--wires", "nan"): "--wires: expected whole numbers",
@@ -230,6 +233,14 @@ def test_a_saved_module_with_a_broken_spec_names_the_file(tmp_path: Path) -> Non
     save_file({"weights": torch.zeros(1)}, tmp_path / "m.safetensors", {"spec": "{"})
     with pytest.raises(ValueError, match=r"m\.safetensors: the circuit spec in its metadata cannot be read"):
         CircuitModule.load(tmp_path / "m.safetensors")
+
+
+def test_a_drawing_shows_that_amplitudes_are_read_and_analysis_prints_no_dicts(ask, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(AMPLITUDE)
+    assert "|Ψ⟩" in ask("draw", tmp_path / "a.yaml").out
+    told = ask("analyse", tmp_path / "a.yaml", "--measures", "frame,cone", "--samples", 20).out
+    assert "light_cone.parameters: [0]" in told
+    assert "{" not in told
 
 
 def test_drawing_answers_machines(ask, tmp_path: Path) -> None:
