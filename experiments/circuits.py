@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
-from experiments.config.circuit import CircuitFile, TrainKeys
+from experiments.config.circuit import CircuitFile
 from experiments.errors import UserError, blame
-from experiments.files import write_json, write_text, write_with
+from experiments.files import write_text
 from qattn.circuits import analysis as states
 from qattn.circuits import sensitivity, synthesis
 from qattn.circuits.ansatz import build
@@ -23,105 +20,31 @@ from qattn.circuits.circuit import Circuit
 from qattn.circuits.engine import run
 from qattn.circuits.export import openqasm
 from qattn.circuits.measure import expectations
-from qattn.circuits.spec import Spec, array_of, to_dict
-from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
+from qattn.circuits.spec import Spec
 
 MEASURES = ("expressibility", "entangling", "frame", "gradients", "fisher", "entropy", "cone", "slice", "noise")
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def numbers(text: str, option: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
+        if np.all(np.isfinite(found)):
+            return found
     except ValueError:
-        raise UserError(f"{option}: expected numbers separated by commas, got {text!r}") from None
+        pass
+    raise UserError(f"{option}: expected finite numbers separated by commas, got {text!r}")
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option}: expected whole numbers separated by commas, got {text!r}") from None
 
 
 def bound(spec: Spec) -> Circuit:
     """The spec's circuit with its numbers put in."""
     return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
-
-
-# ── train
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
-    """The problem a ``train`` block describes. Raises ``ValueError`` when its parts do not fit together."""
-    qubits = spec.circuit.qubits
-    if keys.task == "classification":
-        if keys.data is None:
-            raise ValueError("train: a classification needs `data`: moons, circles or parity")
-        if not spec.circuit.n_inputs:
-            raise ValueError(
-                "train: a classification needs an encoding that reads inputs, such as encode: {kind: angle}"
-            )
-        points, labels = labelled(keys.data, keys.samples, spec.circuit.n_inputs, keys.seed)
-        task = Task("classification", data=points, labels=labels)
-    else:
-        target = keys.target
-        if isinstance(target, list):
-            target = array_of(target, 2 if keys.task == "unitary" else 1, "train.target")
-        task = Task(keys.task, target_of(keys.task, target, qubits))
-    return Fit(spec.circuit, task, keys.optimizer, keys.lr, keys.seed, keys.spread, DTYPES[keys.dtype])
-
-
-def fit(
-    problem: Fit, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool
-) -> dict[str, Any]:
-    """Train to the end, a line every tenth of the way; with ``out`` everything is kept and a killed run goes on."""
-    result: dict[str, Any] = {
-        "task": keys.task,
-        "optimizer": keys.optimizer,
-        "parameters": problem.circuit.n_parameters,
-    }
-    if check:
-        x = problem.data[0].double() if keys.task == "classification" else None
-        result["parameter_shift_gap"] = shift_gap(problem.circuit, problem.parameters, inputs=x)
-    if out is not None:
-        prepare(out, problem, keys, resume)
-    every = max(1, keys.steps // 10)
-    begun = time.monotonic()
-    while problem.steps < keys.steps:
-        value = problem.step()
-        row = {"step": problem.steps, "loss": value, "seconds": time.monotonic() - begun}
-        if out is not None:
-            with (out / "metrics.jsonl").open("a", encoding="utf-8", buffering=1) as file:
-                file.write(json.dumps(row) + "\n")
-        if problem.steps % every == 0 or problem.steps == keys.steps:
-            if not quiet:
-                print(f"step {problem.steps}/{keys.steps}  loss {value:.6g}", file=sys.stderr)
-            if out is not None:
-                state = problem.state_dict()
-                write_with(out / "train_state.pt", partial(torch.save, state))
-    result.update(steps=problem.steps, loss=float(problem.loss().detach()), seconds=time.monotonic() - begun)
-    if keys.task == "classification":
-        result["accuracy"] = problem.accuracy()
-    if out is not None:
-        trained = Spec(spec.circuit, problem.parameters.detach().double().numpy(), spec.inputs, spec.measurement)
-        write_json(out / "circuit.json", to_dict(trained))
-        write_json(out / "result.json", result)
-        result["out"] = str(out)
-    return result
-
-
-def prepare(out: Path, problem: Fit, keys: TrainKeys, resume: bool) -> None:
-    """A new folder, or the state of an old one put back into the problem."""
-    saved, asked = out / "train_state.pt", out / "train.json"
-    settings = keys.model_dump(exclude={"steps"}, mode="json")
-    if resume and saved.exists():
-        if asked.exists() and json.loads(asked.read_text(encoding="utf-8")) != settings:
-            raise UserError(f"{out}: was trained with other settings than the file's now; take a new --out folder")
-        with blame(saved):
-            problem.load_state_dict(torch.load(saved, weights_only=True))
-        rows = (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[: problem.steps]
-        write_text(out / "metrics.jsonl", "".join(row + "\n" for row in rows))
-        return
-    if (out / "metrics.jsonl").exists() and not resume:
-        raise UserError(f"{out}: holds a training already; add --resume to go on, or take a new folder")
-    out.mkdir(parents=True, exist_ok=True)
-    write_json(asked, settings)
-    write_text(out / "metrics.jsonl", "")
 
 
 # ── analyse
@@ -131,9 +54,12 @@ def prepare(out: Path, problem: Fit, keys: TrainKeys, resume: bool) -> None:
 def analysis(
     spec: Spec, file: CircuitFile, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
 ) -> dict[str, Any]:
-    """The measures asked for, as plain numbers. Raises ``ValueError`` where a measure does not apply."""
-    circuit = spec.circuit
+    """The measures asked for, as plain numbers, at the spec's inputs. Inputs that are not given are 0 (as amplitudes
+    |0…0>), and the result says so. Raises ``ValueError`` where a measure does not apply."""
+    circuit = at_inputs(spec.circuit, spec.inputs)
     out: dict[str, Any] = {**circuit.resources(), "samples": samples, "seed": seed}
+    if spec.circuit.n_inputs:
+        out["inputs"] = "zero" if spec.inputs is None else spec.inputs.tolist()
     if "expressibility" in wanted:
         found = states.expressibility(circuit, samples, seed=seed)
         floor = states.haar_floor(2**circuit.qubits, samples)
@@ -151,7 +77,7 @@ def analysis(
         gates, wires, parameters = sensitivity.light_cone(circuit, cut)
         out["light_cone"] = {"measured": cut, "gates": gates, "wires": wires, "parameters": parameters}
     if "gradients" in wanted:
-        out["gradients"] = plateau(spec, file, samples, seed)
+        out["gradients"] = plateau(spec, circuit, file, samples, seed)
     if "fisher" in wanted:
         matrices, spectrum = sensitivity.fisher_spectrum(circuit, min(samples, 50), seed)
         data = 1000
@@ -165,25 +91,28 @@ def analysis(
         center = torch.as_tensor(spec.parameters)
         out["slice"] = {
             "observable": word,
-            **sensitivity.loss_slice(lambda p: mean_of_word(spec, p, word), center, seed=seed),
+            **sensitivity.loss_slice(lambda p: expectations(run(circuit, p), [word])[:, 0], center, seed=seed),
         }
     if "noise" in wanted:
         from qattn.circuits.noise import sweep
 
-        out["noise"] = sweep(bound(spec), strengths)
+        out["noise"] = sweep(circuit.bound(spec.parameters), strengths)
     return out
 
 
-def mean_of_word(spec: Spec, parameters: torch.Tensor, word: str) -> torch.Tensor:
-    inputs = None if spec.inputs is None else torch.as_tensor(spec.inputs)
-    return expectations(run(spec.circuit, parameters, inputs), [word])[:, 0]
+def at_inputs(circuit: Circuit, inputs: np.ndarray | None) -> Circuit:
+    """The circuit for its inputs, or where there are none for 0 (as amplitudes |0…0>)."""
+    if inputs is None:
+        inputs = np.zeros(circuit.n_inputs)
+        inputs[:1] = circuit.amplitude_inputs
+    return circuit.with_inputs(inputs)
 
 
-def plateau(spec: Spec, file: CircuitFile, samples: int, seed: int) -> dict[str, Any]:
-    """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else at the circuit as it
-    stands."""
-    circuit, count = spec.circuit, min(samples, 500)
-    if file.ansatz is None:
+def plateau(spec: Spec, circuit: Circuit, file: CircuitFile, samples: int, seed: int) -> dict[str, Any]:
+    """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else (or with inputs, an encoding
+    or noise, which belong to the file's number of qubits) at the circuit as it stands."""
+    count = min(samples, 500)
+    if file.ansatz is None or file.encode is not None or file.noise is not None or spec.circuit.n_inputs:
         word = "Z" * min(2, circuit.qubits) + "I" * (circuit.qubits - 2)
         grads = sensitivity.gradient_samples(circuit, word, count, seed)
         return {"observable": word, "variance": grads.var(0).tolist()}
@@ -208,23 +137,42 @@ def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
     makers = {
         "givens": synthesis.givens,
         "dense": synthesis.dense,
-        "diagonal": synthesis.diagonal,
-        "permutation": lambda image: synthesis.permutation([int(k) for k in image.ravel()]),
+        "diagonal": lambda phases: synthesis.diagonal(phases.real),
+        "permutation": lambda image: synthesis.permutation([int(k) for k in image.real]),
     }
     if how not in makers:
         raise UserError(f"--how: expected {', '.join(makers)}, got {how!r}")
-    if not path.exists():
-        raise UserError(f"{path}: there is no such file or folder")
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise UserError(f"{path}: not an array in NumPy's .npy format: {error}") from error
+    array = read_array(path, how)
     with blame(path):
         made = makers[how](array)
         summary = synthesis.summary(made)
         if out is not None:
             write_text(out, openqasm(made, 3))
     return {"how": how, "source": made.resources(), "elementary": summary, "file": None if out is None else str(out)}
+
+
+def read_array(path: Path, how: str) -> np.ndarray:
+    """What ``--how`` takes apart: a matrix of finite numbers, real phases, or the whole numbers of a permutation."""
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file or folder")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise UserError(f"{path}: not an array in NumPy's .npy format: {error}") from error
+    axes, wanted = {
+        "givens": (2, "a matrix of finite numbers"),
+        "dense": (2, "a matrix of finite numbers"),
+        "diagonal": (1, "a list of real, finite phases"),
+        "permutation": (1, "a list of whole numbers"),
+    }[how]
+    if not isinstance(array, np.ndarray):
+        raise UserError(f"{path}: --how {how} takes {wanted} in one .npy file, got an archive of several arrays")
+    fits = array.dtype.kind in "iufc" and array.ndim == axes and array.size > 0 and bool(np.all(np.isfinite(array)))
+    if fits and axes == 1:
+        fits = bool(np.all(array.imag == 0)) and (how == "diagonal" or bool(np.all(array.real % 1 == 0)))
+    if not fits:
+        raise UserError(f"{path}: --how {how} takes {wanted}, got {array.dtype} of shape {array.shape} or other values")
+    return array
 
 
 def compile_run(

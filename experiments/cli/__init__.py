@@ -54,6 +54,8 @@ def _several_verbs() -> None:
 
 def main() -> None:
     """Entry point of the console script: turns bad input into one sentence and an exit code."""
+    if sys.stdout is None:
+        fail("there is no standard output to write to: it was closed before the start", 2)
     try:
         code = app(prog_name="qattn", standalone_mode=False)
     except UsageError as error:
@@ -65,12 +67,9 @@ def main() -> None:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             fail(f"the disk is full, writing {error.filename or 'a result'}: free some space and repeat the command", 2)
-        if error.errno in (errno.EBADF, errno.EPIPE):
-            fail("standard output is closed, so the answer could not be printed", 2)
-        if error.filename is None:
+        if error.filename is None and error.errno not in (errno.EBADF, errno.EPIPE, errno.EIO):
             raise
-        fail(f"{error.filename}: {error.strerror}", 2)
-
+        fail(f"{error.filename or 'writing the output'}: {error.strerror}", 2)
     else:
         if code == 130:  # typer turns Ctrl-C into this code
             fail(STOPPED, 130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,8 +36,17 @@ def say(value: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(value, allow_nan=False))
         return
-    for key, item in value.items():
+    for key, item in lines(value):
         print(f"{key}: {item}")
+
+
+def lines(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """A result for people: a line a number, `fisher.data: 1000`; lists as JSON."""
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield from lines(item, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", json.dumps(item, ensure_ascii=False) if isinstance(item, list) else str(item)
 
 
 @circuit.command()
@@ -83,18 +93,22 @@ def listing(as_json: AsJson = False) -> None:
     """
     from qattn.circuits.ansatz import ANSATZE
     from qattn.circuits.circuit import CHANNELS
+    from qattn.circuits.device import known_devices
     from qattn.circuits.gates import GATES, VARIADIC
 
+    devices = ["fast", *known_devices()]
     if as_json:
         ansaetze = {
             name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()
         }
-        say({"ansaetze": ansaetze, "gates": [*GATES, *VARIADIC], "channels": list(CHANNELS)}, True)
+        gates = [*GATES, *VARIADIC]
+        say({"ansaetze": ansaetze, "gates": gates, "channels": list(CHANNELS), "devices": devices}, True)
         return
     for name, a in ANSATZE.items():
         print(f"{name:26s} {a.n_params(4, 1):4d} parameters (4 qubits, 1 layer)  {a.source}")
     print("gates:", ", ".join((*GATES, *VARIADIC)))
     print("noise channels:", ", ".join(CHANNELS))
+    print("devices:", ", ".join(devices))
 
 
 @circuit.command()
@@ -103,6 +117,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Folder for metrics, parameters and the resumable state.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the state in --out.")] = False,
     check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many trainings, each from its own seed.")] = None,
     overrides: Sets = None,
     as_json: AsJson = False,
 ) -> None:
@@ -110,17 +125,15 @@ def train(
 
     Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
     """
-    file, read = load(spec, overrides)
-    from experiments.circuits import fit, fit_for
-
-    if file.train is None:
-        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
-    with blame(spec):
-        problem = fit_for(read, file.train)
     if resume and out is None:
         raise UserError("--resume: expected --out with the folder to go on in, got none")
-    result = fit(problem, read, file.train, out, resume, check_gradients, quiet=as_json)
-    say(result, as_json)
+    file, read = load(spec, overrides)
+    if file.train is None:
+        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
+    from experiments.circuit_training import train as run
+
+    keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
+    say(run(spec, read, keys, out, resume, check_gradients, quiet=as_json), as_json)
 
 
 @circuit.command()
@@ -133,7 +146,7 @@ def analyse(
         ),
     ] = "expressibility,entangling,frame",
     samples: Annotated[int, typer.Option(min=2, help="Pairs of states, or states.")] = 5000,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1)] = 0,
     wires: Annotated[str, typer.Option(help="Wires of the cut and the light cone, such as 0,1.")] = "0",
     strengths: Annotated[str, typer.Option(help="Depolarising strengths of `noise`.")] = "0,0.001,0.01,0.1",
     overrides: Sets = None,
@@ -145,13 +158,13 @@ def analyse(
     expressibility,entangling`
     """
     file, read = load(spec, overrides)
-    from experiments.circuits import MEASURES, analysis, numbers
+    from experiments.circuits import MEASURES, analysis, numbers, whole_numbers
 
     wanted = list(MEASURES) if measures == "all" else [m.strip() for m in measures.split(",")]
     for name in wanted:
         if name not in MEASURES:
             raise UserError(f"--measures: expected {', '.join(MEASURES)} or all, got {name!r}")
-    cut = [int(w) for w in numbers(wires, "--wires")]
+    cut = whole_numbers(wires, "--wires")
     with blame(spec):
         result = analysis(read, file, wanted, samples, seed, cut, numbers(strengths, "--strengths"))
     say(result, as_json)
@@ -162,6 +175,7 @@ def draw(
     spec: SpecPath,
     out: Annotated[Path | None, typer.Option(help="A picture (.svg, .png, .pdf) instead of text.")] = None,
     overrides: Sets = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a circuit as text or as a picture; wire 0, the most significant bit, on top.
 
@@ -171,7 +185,8 @@ def draw(
     from qattn.circuits import draw as pictures
 
     if out is None:
-        print(pictures.text(read.circuit))
+        drawn = pictures.text(read.circuit)
+        say({"text": drawn, "file": None}, True) if as_json else print(drawn)
         return
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
@@ -179,7 +194,7 @@ def draw(
 
     figure = pictures.figure(read.circuit)
     write_with(out, lambda path: figure.savefig(path))
-    print(out)
+    say({"text": None, "file": str(out)}, True) if as_json else print(out)
 
 
 @circuit.command()

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from experiments.config.base import NonNegative, NonNegativeInt, Positive, PositiveInt, Strict
 from experiments.config.located import load_located
+
+Seed = Annotated[int, Field(ge=0, lt=2**32)]  # the data's generator takes no greater one
 
 
 class AnsatzKeys(Strict):
@@ -63,8 +67,10 @@ class TrainKeys(Strict):
     """Step size."""
     steps: PositiveInt = 200
     """Optimiser steps."""
-    seed: NonNegativeInt = 0
+    seed: Seed = 0
     """Of the first parameters and of the data."""
+    seeds: PositiveInt = 1
+    """How many trainings, of seeds `seed`, `seed` + 1, …; several report the mean final loss and its 95 % interval."""
     spread: NonNegative = 6.283185307179586
     """The first parameters are uniform in [0, spread)."""
     dtype: Literal["float32", "float64"] = "float64"

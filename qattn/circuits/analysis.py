@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.circuit import Circuit
+from qattn.circuits.circuit import Circuit, check_bytes, check_memory
 from qattn.circuits.engine import run
 
 BINS, PAIRS = 75, 5000  # the protocol of Sim et al. 2019
@@ -34,21 +34,31 @@ def mean_of(samples: np.ndarray) -> Estimate:
 
 @torch.no_grad()
 def sampled_states(circuit: Circuit, samples: int, seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """States ``(samples, 2**n)`` for parameters drawn uniformly from [0, 2 pi); inputs, if any, are 0."""
+    """States ``(samples, 2**n)`` for parameters drawn uniformly from [0, 2 pi).
+
+    Raises ``ValueError`` for noise, for inputs that ``circuit.with_inputs`` has not fixed, and for more than memory.
+    """
     if circuit.noisy:
         raise ValueError("noise channels make no pure states: drop the noise to analyse the circuit")
+    check_memory(circuit.qubits, samples, copies=3)
     generator = torch.Generator().manual_seed(seed)
     parameters = 2 * math.pi * torch.rand(samples, circuit.n_parameters, generator=generator, dtype=torch.float64)
-    inputs = torch.zeros(circuit.n_inputs, dtype=dtype) if circuit.n_inputs and not circuit.amplitude_inputs else None
     size = max(1, CHUNK // 2**circuit.qubits)
-    parts = [run(circuit, part.to(dtype), inputs).amplitudes() for part in parameters.split(size)]
+    parts = [run(circuit, part.to(dtype)).amplitudes() for part in parameters.split(size)]
     return torch.cat(parts) if parts else torch.zeros(0, 2**circuit.qubits)
 
 
 def haar_bins(dimension: int, bins: int = BINS) -> np.ndarray:
     """Probability of each fidelity bin between Haar-random states: (1 - low)**(N-1) - (1 - high)**(N-1)."""
+    return np.exp(haar_log_bins(dimension, bins))
+
+
+def haar_log_bins(dimension: int, bins: int = BINS) -> np.ndarray:
+    """Logarithms of ``haar_bins``: finite also where the probability is below the smallest float, from 8 qubits on."""
     edges = np.linspace(0, 1, bins + 1)
-    return (1 - edges[:-1]) ** (dimension - 1) - (1 - edges[1:]) ** (dimension - 1)
+    low = np.log1p(-edges[:-1])
+    high = np.append(low[1:], -np.inf)
+    return (dimension - 1) * low + np.log1p(-np.exp((dimension - 1) * (high - low)))
 
 
 def divergence(fidelities: np.ndarray, dimension: int, bins: int = BINS) -> Estimate:
@@ -59,9 +69,8 @@ def divergence(fidelities: np.ndarray, dimension: int, bins: int = BINS) -> Esti
     """
     counts = np.histogram(np.clip(fidelities, 0, 1), bins=bins, range=(0, 1))[0]
     p = counts / counts.sum()
-    q = haar_bins(dimension, bins)
     used = p > 0
-    ratio = np.log(p[used] / q[used])
+    ratio = np.log(p[used]) - haar_log_bins(dimension, bins)[used]
     value = float((p[used] * ratio).sum())
     spread = float((p[used] * ratio**2).sum()) - value**2
     half = 1.96 * math.sqrt(max(spread, 0.0) / counts.sum())
@@ -78,6 +87,7 @@ def expressibility(circuit: Circuit, pairs: int = PAIRS, bins: int = BINS, seed:
 
 def haar_floor(dimension: int, pairs: int = PAIRS, bins: int = BINS, seed: int = 0) -> float:
     """The mean divergence of Haar-random states themselves at this sample size: nothing can be measured below it."""
+    check_bytes(f"200 times {pairs} fidelities", 16 * 200 * pairs)
     rng = np.random.default_rng(seed)
     draws = 1 - rng.random((200, pairs)) ** (1 / (dimension - 1))  # inverse of the Haar distribution of fidelities
     return float(np.mean([divergence(d, dimension, bins).value for d in draws]))

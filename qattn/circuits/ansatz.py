@@ -7,9 +7,9 @@ to know it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from qattn.circuits.sim2019 import SIM_LAYERS, sim_before, sim_shape
 
 Take = Callable[[], Slot]  # hands out the next trainable parameter
 Shape = dict[str, tuple[int, ...]]
+MOST_GATES = 10**6
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Ansatz:
     least: int = 1
 
     def n_params(self, qubits: int, layers: int) -> int:
-        return sum(int(np.prod(s)) for s in self.shape(qubits, layers).values())
+        return sum(math.prod(s) for s in self.shape(qubits, layers).values())
 
 
 def ring(n: int, step: int = 1) -> list[tuple[int, int]]:
@@ -152,7 +153,7 @@ def permutation(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def pairs(n: int) -> int:
-    return len(list(combinations(range(n), 2)))
+    return n * (n - 1) // 2
 
 
 ANSATZE: dict[str, Ansatz] = {
@@ -242,6 +243,11 @@ def build(name: str, qubits: int, layers: int, reupload: str | None = None, star
         raise ValueError(f"ansatz {name}: layers must be a whole number of at least 1, got {layers!r}")
     if qubits < ansatz.least:
         raise ValueError(f"ansatz {name} needs at least {ansatz.least} qubits, got {qubits}")
+    gates = max(qubits * layers, ansatz.n_params(qubits, layers))
+    if gates > MOST_GATES:
+        raise ValueError(
+            f"ansatz {name}: {qubits} qubits and {layers} layers have {gates} gates or more, the limit is {MOST_GATES}"
+        )
     counter = iter(range(start, start + 10**9))
 
     def take() -> Slot:

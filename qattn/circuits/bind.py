@@ -48,7 +48,7 @@ def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -
 
 def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> int | None:
     """The batch size, or None without a batch axis. Raises ``ValueError`` for wrong shapes, types or unequal batch
-    sizes."""
+    sizes, and for amplitudes whose norm is not 1 (within 1e-6, in float32 1e-4)."""
     sizes: set[int] = set()
     for name, value, width in (("parameters", parameters, circuit.n_parameters), ("inputs", inputs, circuit.n_inputs)):
         if value is None:
@@ -64,6 +64,11 @@ def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) ->
             )
         if value.dim() == 2:
             sizes.add(value.shape[0])
+        if name == "inputs" and circuit.amplitude_inputs and value.numel():
+            norms = torch.linalg.vector_norm(value.detach(), dim=-1).flatten()
+            worst = norms[(norms - 1).abs().argmax()].item()
+            if not abs(worst - 1) <= (1e-6 if norms.dtype == torch.float64 else 1e-4):
+                raise ValueError(f"inputs as amplitudes need norm 1, got {worst:.6g}")
     if len(sizes) > 1:
         raise ValueError(f"parameters and inputs must have the same batch size, got {sorted(sizes)}")
     return sizes.pop() if sizes else None

@@ -116,23 +116,29 @@ class Circuit:
         """The same circuit with operations appended."""
         return replace(self, operations=(*self.operations, *operations), _cache={})
 
+    def with_inputs(self, inputs: np.ndarray) -> Circuit:
+        """The circuit for given data: input slots become numbers, amplitudes the start; parameters stay free."""
+        values = np.asarray(inputs).ravel()
+        expect_shape("inputs", values.shape, (self.n_inputs,))
+        start = values if self.amplitude_inputs else self.initial
+        return Circuit(self.qubits, self.filled("inputs", values), start, names=self.names)
+
     def bound(self, parameters: ArrayLike, inputs: ArrayLike = ()) -> Circuit:
         """The circuit with every slot replaced by a number (for export, drawing and devices)."""
-        values = {"parameters": np.asarray(parameters, float).ravel(), "inputs": np.asarray(inputs, float).ravel()}
-        expect_shape("parameters", values["parameters"].shape, (self.n_parameters,))
-        initial = self.initial
-        if self.amplitude_inputs:
-            initial = np.asarray(inputs).ravel()
-        else:
-            expect_shape("inputs", values["inputs"].shape, (self.n_inputs,))
+        values = np.asarray(parameters, float).ravel()
+        expect_shape("parameters", values.shape, (self.n_parameters,))
+        given = self.with_inputs(np.asarray(inputs))
+        return Circuit(self.qubits, given.filled("parameters", values), given.initial)
 
-        def number(angle: Angle) -> float:
-            if isinstance(angle, Slot):
-                return float(angle.scale * values[angle.source][angle.index] + angle.shift)
-            return float(angle)
+    def filled(self, source: str, values: np.ndarray) -> tuple[Operation, ...]:
+        """The operations with the slots of one source replaced by numbers."""
 
-        operations = tuple(replace(op, angles=tuple(map(number, op.angles))) for op in self.operations)
-        return Circuit(self.qubits, operations, initial)
+        def number(angle: Angle) -> Angle:
+            if not isinstance(angle, Slot) or angle.source != source:
+                return angle
+            return float(angle.scale * values[angle.index] + angle.shift)
+
+        return tuple(replace(op, angles=tuple(map(number, op.angles))) for op in self.operations)
 
 
 def gate(name: str, *wires_and_angles: int | Angle) -> Operation:
@@ -242,14 +248,21 @@ def memory_limit() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def check_bytes(what: str, need: int) -> None:
+    """Raise ``ValueError`` when ``need`` bytes for ``what`` are more than this machine has."""
+    limit = memory_limit()
+    if need > limit:
+        asked = f"{need / 2**30:.3g}" if need < 2**100 else f"2^{need.bit_length() - 31}"
+        raise ValueError(f"{what} need {asked} GiB, this machine has {limit / 2**30:.3g} GiB")
+
+
 def check_memory(qubits: int, batch: int = 1, bytes_per_amplitude: int = 16, copies: int = 3) -> None:
     """Raise ``ValueError`` when ``copies`` state vectors of the batch would not fit in this machine's memory."""
-    need, limit = copies * batch * bytes_per_amplitude * 2**qubits, memory_limit()
-    if need > limit:
-        raise ValueError(
-            f"{qubits} qubits with batch {batch} need {need / 2**30:.3g} GiB for {copies} state vectors, "
-            f"this machine has {limit / 2**30:.3g} GiB"
-        )
+    count = batch if batch < 10**9 else f"{float(min(batch, 10**300)):.1g}"
+    check_bytes(
+        f"{copies} state vectors of {qubits} qubits with batch {count}",
+        copies * batch * bytes_per_amplitude * 2**qubits,
+    )
 
 
 @lru_cache(maxsize=256)

@@ -17,6 +17,13 @@ from torch import Tensor
 from qattn.circuits.bind import check_values
 from qattn.circuits.circuit import CHANNELS, Circuit, Operation, Slot, check_memory
 
+UNFIT = {  # PennyLane's own devices that run no qubit circuits, or none of a state vector's results
+    "default.gaussian": "simulates light, not qubits",
+    "default.qutrit": "simulates qutrits, not qubits",
+    "default.qutrit.mixed": "simulates qutrits, not qubits",
+    "null.qubit": "computes nothing, its results are made up",
+}
+
 
 def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast: bool = True) -> list[Any]:
     """PennyLane operations for given values (anything PennyLane differentiates; a leading batch axis means
@@ -63,14 +70,31 @@ def make_device(name: str, qubits: int, seed: int | None = None) -> Any:
     """
     import pennylane as qml
 
-    check_memory(2 * qubits if name == "default.mixed" else qubits, copies=2)
+    # a density matrix is a state of twice the qubits, and a channel holds a copy for each of its four Kraus operators
+    check_memory(2 * qubits if name == "default.mixed" else qubits, copies=6 if name == "default.mixed" else 2)
+    if name in UNFIT:
+        raise ValueError(f"device {name} {UNFIT[name]}; known are fast, {', '.join(known_devices())}")
     if name not in qml.plugin_devices:
-        raise ValueError(f"unknown device {name!r}; known are fast, {', '.join(sorted(qml.plugin_devices))}")
+        raise ValueError(f"unknown device {name!r}; known are fast, {', '.join(known_devices())}")
     options = {} if seed is None else {"seed": seed}
     try:
         return qml.device(name, wires=qubits, **options)
-    except TypeError as error:
-        raise ValueError(f"device {name} cannot be set up here: {error}") from error
+    except (TypeError, ImportError, qml.exceptions.DeviceError) as error:
+        raise ValueError(f"device {name} cannot be set up here: {' '.join(str(error).split())}") from error
+
+
+def known_devices() -> list[str]:
+    """PennyLane's devices of this installation that run these circuits and can be set up."""
+    import pennylane as qml
+
+    def works(name: str) -> bool:
+        try:
+            qml.device(name, wires=1)
+        except Exception:  # a plugin raises what it likes when what it needs is missing
+            return False
+        return True
+
+    return [name for name in sorted(qml.plugin_devices) if name not in UNFIT and works(name)]
 
 
 def node(
@@ -154,6 +178,7 @@ def samples(
     def measure() -> Any:
         return qml.sample(wires=wires)
 
+    check_values(circuit, parameters, inputs)
     bits = (
         np.asarray(node(circuit, measure, device, shots, seed)(parameters, inputs))
         .reshape(shots, len(wires))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from qattn.circuits import device
 from qattn.circuits.circuit import Circuit, Slot
 
@@ -18,7 +20,8 @@ def tape_of(circuit: Circuit) -> Any:
     def shown(angle: float | Slot) -> Any:
         return labels[angle.source][angle.index] if isinstance(angle, Slot) else float(angle)
 
-    queue = [] if circuit.initial is None else [qml.StatePrep(circuit.initial, wires=range(circuit.qubits))]
+    start = np.eye(1, 2**circuit.qubits)[0] if circuit.amplitude_inputs else circuit.initial  # drawn as |Ψ⟩ whichever
+    queue = [] if start is None else [qml.StatePrep(start, wires=range(circuit.qubits))]
     queue += [device.convert(op, [shown(a) for a in op.angles]) for op in circuit.operations]
     return qml.tape.QuantumScript(queue, [qml.probs(wires=range(circuit.qubits))])
 

@@ -11,7 +11,7 @@ import torch
 from scipy.linalg import null_space
 from torch import Tensor
 
-from qattn.circuits.circuit import Circuit, Operation, expect_shape
+from qattn.circuits.circuit import Circuit, Operation, check_bytes, expect_shape
 from qattn.circuits.engine import Final
 
 KINDS = ("probabilities", "samples", "expectations", "state", "povm")
@@ -46,6 +46,8 @@ class Measurement:
             raise ValueError("measure: expectations need at least one Pauli word, such as ZI")
         if self.shots is not None and self.shots < 1:
             raise ValueError(f"measure: shots must be at least 1, got {self.shots}")
+        if self.shots is not None:
+            check_shots(self.shots, qubits)
         if self.kind == "samples" and self.shots is None:
             raise ValueError("measure: samples need a number of shots")
         if self.kind == "state" and self.shots is not None:
@@ -122,9 +124,15 @@ def pauli_action(word: str) -> tuple[Tensor, Tensor]:
     return flip, factor
 
 
+def check_shots(shots: int, qubits: int) -> None:
+    """Raise ``ValueError`` when so many outcomes of so many bits (a byte each) would not fit in memory."""
+    check_bytes(f"{shots} shots", shots * (64 + qubits))
+
+
 def sample(p: Tensor | np.ndarray, shots: int, seed: int | None) -> np.ndarray:
     """Basis states drawn from probabilities ``(2**n,)``. Float32 rounding is mended in float64; anything worse is
     refused."""
+    check_shots(shots, 1)
     weights = np.asarray(p.detach().cpu() if isinstance(p, Tensor) else p, np.float64)
     total = weights.sum()
     if not abs(total - 1) < 1e-3 or weights.min() < -1e-6:

@@ -71,7 +71,10 @@ class CircuitModule(nn.Module):
             raise ValueError(f"{path}: not a saved circuit: {error}") from error
         if "spec" not in metadata:
             raise ValueError(f"{path}: the file has no circuit spec in its metadata")
-        spec = from_dict(json.loads(metadata["spec"]))
+        try:
+            spec = from_dict(json.loads(metadata["spec"]))
+        except ValueError as error:  # a JSONDecodeError is one
+            raise ValueError(f"{path}: the circuit spec in its metadata cannot be read: {error}") from error
         if weights.shape != (spec.circuit.n_parameters,):
             raise ValueError(
                 f"{path}: parameters need shape {(spec.circuit.n_parameters,)}, got {tuple(weights.shape)}"

@@ -12,7 +12,7 @@ import torch
 from scipy.stats import linregress
 from torch import Tensor
 
-from qattn.circuits.circuit import CHANNELS, Circuit, Slot
+from qattn.circuits.circuit import CHANNELS, Circuit, Slot, check_memory
 from qattn.circuits.engine import run
 from qattn.circuits.measure import expectations
 from qattn.circuits.naive import state_vector
@@ -27,6 +27,8 @@ def uniform(circuit: Circuit, samples: int, seed: int) -> Tensor:
 
 def gradient_samples(circuit: Circuit, word: str, samples: int = 500, seed: int = 0) -> Tensor:
     """Gradients ``(samples, P)`` of the mean of a Pauli word at uniform parameters, all in one backward pass."""
+    if circuit.n_parameters == 0:
+        raise ValueError("gradients need a circuit with parameters, this one has none")
     parameters = uniform(circuit, samples, seed).requires_grad_()
     means = expectations(run(circuit, parameters), [word])
     return torch.autograd.grad(means.sum(), parameters)[0]
@@ -66,8 +68,18 @@ def gradient_variance(
     return {"qubits": list(qubits), "layers": list(layers), "variance": table, "fit": fit}
 
 
+def check_jacobian(circuit: Circuit) -> None:
+    """Raise ``ValueError`` when the derivatives, one backward pass for every real number of the state, outgrow the
+    memory."""
+    check_memory(circuit.qubits, 2 ** (circuit.qubits + 1), copies=3)
+
+
 def state_jacobian(circuit: Circuit, parameters: Tensor) -> tuple[Tensor, Tensor]:
-    """The state ``(N,)`` and its derivatives ``(N, P)`` in every parameter."""
+    """The state ``(N,)`` and its derivatives ``(N, P)`` in every parameter. Raises ``ValueError`` without
+    parameters."""
+    if circuit.n_parameters == 0:
+        raise ValueError("Fisher information needs a circuit with parameters, this one has none")
+    check_jacobian(circuit)
 
     def parts(p: Tensor) -> Tensor:
         return torch.view_as_real(state_vector(circuit, p))

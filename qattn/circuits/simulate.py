@@ -40,6 +40,8 @@ def simulate(
         raise ValueError("default.mixed has no state vector to show: measure probabilities or expectations")
     if spec.inputs is None and spec.circuit.n_inputs:
         raise ValueError(f"the circuit reads {spec.circuit.n_inputs} inputs: give them as `inputs` or `encode.values`")
+    if spec.circuit.noisy:  # a channel's strength may be a parameter: its number is checked here, with the gate's name
+        spec.circuit.bound(spec.parameters, [] if spec.inputs is None else spec.inputs)
     counts = spec.circuit.resources()
     circuit, wires = spec.circuit, m.wires
     if m.kind == "povm":

@@ -24,11 +24,13 @@ import numpy as np
 
 from qattn.circuits import ansatz as ansaetze
 from qattn.circuits.circuit import CHANNELS, Circuit, Operation, Slot, expect_shape, gate, wires_of
-from qattn.circuits.encode import encoded
+from qattn.circuits.encode import amplitudes, encoded
 from qattn.circuits.gates import ALIASES
 from qattn.circuits.measure import KINDS, Measurement
 
 TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", "names", "inputs", "seed")
+CARRIED = {"matrix": ("QubitUnitary",), "diagonal": ("DiagonalQubitUnitary",), "word": ("PauliRot",)}
+MOST_QUBITS = 10_000  # far beyond simulation; a Givens network has a wire for every row of its matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ def from_dict(data: Mapping[str, Any]) -> Spec:
     """Read the plain-data form. Raises ``ValueError`` with one sentence naming the key, what was expected and what
     was got."""
     known(data, TOP, "circuit")
-    qubits = whole(data.get("qubits"), "qubits", least=1)
+    qubits = whole(data.get("qubits"), "qubits", least=1, most=MOST_QUBITS)
     if ("gates" in data) == ("ansatz" in data):
         raise ValueError("a circuit has either `gates` or `ansatz`, one of the two")
     encode = data.get("encode")
@@ -71,9 +73,17 @@ def known(data: Any, allowed: Sequence[str], where: str) -> None:
             raise ValueError(f"{where}: unknown key {key!r}; known are {', '.join(allowed)}")
 
 
-def whole(value: Any, key: str, least: int = 0) -> int:
+def whole(value: Any, key: str, least: int = 0, most: int = 2**63 - 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{key}: expected a whole number of at least {least}, got {value!r}")
+    if value > most:
+        raise ValueError(f"{key}: expected a whole number of at most {most}, got {value!r}")
+    return value
+
+
+def listed(value: Any, where: str) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{where}: expected a list, got {value!r}")
     return value
 
 
@@ -113,7 +123,10 @@ def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarra
     entries = data["gates"]
     if not isinstance(entries, list | tuple):
         raise ValueError(f"gates: expected a list such as [[Hadamard, 0], [CNOT, 0, 1]], got {entries!r}")
-    names: list[str] = [str(name) for name in data.get("names") or ()]
+    names: list[str] = [str(name) for name in listed(data.get("names") or (), "names")]
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ValueError(f"names: {twice[0]!r} is there twice")
     operations = [read_gate(entry, place, names) for place, entry in enumerate(entries)]
     circuit = Circuit(qubits, tuple(operations), names=tuple(names))
     given = data.get("parameters") or {}
@@ -135,9 +148,13 @@ def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
         if isinstance(value, Mapping):
             known(value, ("input", "parameter", "scale", "shift"), where)
             scale, shift = number(value.get("scale", 1.0), where), number(value.get("shift", 0.0), where)
+            if "input" in value and "parameter" in value:
+                raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, one of the two, got both")
             if "input" in value:
                 return Slot(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
-            base = angle(str(value.get("parameter")))
+            if "parameter" not in value:
+                raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, got {dict(value)!r}")
+            base = angle(str(value["parameter"]))
             assert isinstance(base, Slot)
             return Slot(base.index, "parameters", scale, shift)
         if isinstance(value, str):
@@ -149,8 +166,11 @@ def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
     if isinstance(entry, Mapping):
         known(entry, ("gate", "wires", "angles", "matrix", "diagonal", "word"), where)
         name = ALIASES.get(str(entry.get("gate")), str(entry.get("gate")))
-        wires = tuple(whole(w, f"{where}.wires") for w in entry.get("wires", ()))
-        angles = tuple(angle(a) for a in entry.get("angles", ()))
+        for key, gates in CARRIED.items():
+            if key in entry and name not in gates:
+                raise ValueError(f"{where}: {name} has no `{key}`, that belongs to {' and '.join(gates)}")
+        wires = tuple(whole(w, f"{where}.wires") for w in listed(entry.get("wires", ()), f"{where}.wires"))
+        angles = tuple(angle(a) for a in listed(entry.get("angles", ()), f"{where}.angles"))
         data = None
         if "matrix" in entry:
             data = array_of(entry["matrix"], 2, f"{where}.matrix")
@@ -203,8 +223,10 @@ def with_encoding(circuit: Circuit, data: Any) -> Circuit:
             normalize=bool(data.get("normalize", False)),
         )
     if kind == "basis" and values is not None:
-        values = [int(v) for v in values] if isinstance(values, str) else values
-        return encoded(circuit, "basis", values)
+        bits = list(values) if isinstance(values, str) else listed(values, "encode.values")
+        if any(isinstance(b, bool) or b not in (0, 1, "0", "1") for b in bits):
+            raise ValueError(f"encode.values: a basis state is a list of bits 0 and 1, got {values!r}")
+        return encoded(circuit, "basis", [int(b) for b in bits])
     return encoded(circuit, str(kind), axis=str(data.get("axis", "X")))
 
 
@@ -218,6 +240,9 @@ def read_inputs(circuit: Circuit, data: Mapping[str, Any], encode: Any) -> np.nd
         raise ValueError(f"inputs: expected a list of {circuit.n_inputs} numbers, got {values!r}")
     inputs = np.array([number(v, "inputs") for v in values])
     expect_shape("inputs", inputs.shape, (circuit.n_inputs,))
+    if circuit.amplitude_inputs:
+        normalize = isinstance(encode, Mapping) and bool(encode.get("normalize", False))
+        return amplitudes(inputs.astype(complex).tolist(), circuit.qubits, normalize).real
     return inputs
 
 
@@ -269,7 +294,7 @@ def read_measurement(data: Any) -> Measurement:
     value = data[kind]
     shots = None if data.get("shots") is None else whole(data["shots"], "measure.shots", least=1)
     seed = None if data.get("seed") is None else whole(data["seed"], "measure.seed")
-    wires = tuple(whole(w, "measure.wires") for w in (data.get("wires") or ()))
+    wires = tuple(whole(w, "measure.wires") for w in listed(data.get("wires") or (), "measure.wires"))
     words: tuple[str, ...] = ()
     elements = None
     if kind == "samples":
@@ -281,7 +306,7 @@ def read_measurement(data: Any) -> Measurement:
     elif kind == "povm":
         elements = array_of(value, 3, "measure.povm")
     elif kind == "probabilities" and value is not None:
-        wires = tuple(whole(w, "measure.probabilities") for w in value)
+        wires = tuple(whole(w, "measure.probabilities") for w in listed(value, "measure.probabilities"))
     return Measurement(kind, wires, words, shots, seed, elements)
 
 
@@ -329,7 +354,7 @@ def to_dict(spec: Spec) -> dict[str, Any]:
     if m.kind == "povm" and m.elements is not None:
         value = pairs(m.elements)
     out["measure"] = {m.kind: value, "shots": m.shots if m.kind != "samples" else None, "seed": m.seed}
-    if m.kind == "povm" and m.wires:
+    if m.kind != "probabilities" and m.wires:
         out["measure"]["wires"] = list(m.wires)
     return out
 

@@ -3,6 +3,8 @@ watch, save and resume."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.circuit import Circuit, check_state, check_unitary, expect_shape
+from qattn.circuits.circuit import Circuit, check_bytes, check_memory, check_state, check_unitary, expect_shape
 from qattn.circuits.engine import run
 from qattn.circuits.measure import expectations, log_probabilities
-from qattn.circuits.sensitivity import metric
+from qattn.circuits.sensitivity import check_jacobian, metric
 
 TASKS = ("state", "unitary", "distribution", "classification")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
@@ -36,6 +38,7 @@ class Task:
 def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
     """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or
     is not normalised."""
+    check_memory(qubits, 2**qubits if kind == "unitary" else 1, copies=1)
     size = 2**qubits
     if isinstance(given, str):
         if given not in NAMES.get(kind, ()):
@@ -45,17 +48,20 @@ def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
         given = named_target(given, kind, qubits)
     if given is None:
         raise ValueError(f"a {kind} task needs a target: a name ({', '.join(NAMES[kind])}) or its numbers")
-    target = np.asarray(given)
+    try:
+        target = np.asarray(given).astype(complex)
+    except (TypeError, ValueError):
+        raise ValueError(f"a {kind} target is a name ({', '.join(NAMES[kind])}) or numbers, got {given!r}") from None
     if kind == "state":
-        check_state(target.astype(complex), qubits)
-        return target.astype(complex)
+        check_state(target, qubits)
+        return target
     if kind == "unitary":
-        check_unitary(target.astype(complex), qubits, "train.target")
-        return target.astype(complex)
+        check_unitary(target, qubits, "train.target")
+        return target
     expect_shape("a target distribution", target.shape, (size,))
-    if np.iscomplexobj(target) and np.any(target.imag):
+    if np.any(target.imag):
         raise ValueError("a target distribution has real entries")
-    target = target.real.astype(float)
+    target = target.real
     if target.min() < 0 or not abs(target.sum() - 1) < 1e-6:
         raise ValueError(
             f"a target distribution is non-negative with sum 1, got least {target.min():.3g}, sum {target.sum():.6g}"
@@ -73,6 +79,8 @@ def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
         out[[0, -1]] = math.sqrt(0.5)
     elif name == "w":
         out[[1 << k for k in range(qubits)]] = 1 / math.sqrt(qubits)
+    elif name == "bars" and qubits == 1:
+        raise ValueError("the target bars needs at least 2 qubits, one for each half, got 1")
     elif name == "bars":  # basis states with one kind of bit only in each half: a toy of bars and stripes
         half = qubits // 2
         for top in (0, 2**half - 1):
@@ -89,7 +97,10 @@ def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
 
 def labelled(name: str, samples: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Angles ``(m, features)`` and labels of a small classification problem; plane data is repeated over the
-    features."""
+    features. Raises ``ValueError`` for unknown names and for fewer than four samples, too few to hold one out."""
+    if samples < 4:
+        raise ValueError(f"{name}: expected at least 4 samples, three to learn from and one held out, got {samples}")
+    check_bytes(f"{samples} samples of {features} features", 32 * samples * features)
     rng = np.random.default_rng(seed)
     if name == "parity":
         bits = rng.integers(0, 2, (samples, features))
@@ -109,7 +120,8 @@ class Fit:
     """A circuit, a task and an optimiser. ``step()`` makes one update; ``state_dict`` and ``load_state_dict`` resume
     exactly.
 
-    Raises ``ValueError`` for unknown tasks and optimisers, and for tasks an optimiser does not serve.
+    Only a classification feeds the circuit's inputs (``circuit.with_inputs`` fixes them). Raises ``ValueError`` for
+    unknown tasks and optimisers, for tasks an optimiser or a circuit does not serve, and for more than fits in memory.
     """
 
     def __init__(
@@ -132,6 +144,16 @@ class Fit:
             raise ValueError("the circuit has no parameters to train")
         if circuit.noisy:
             raise ValueError("training runs without noise channels: drop the noise")
+        if task.kind != "classification" and circuit.n_inputs:
+            raise ValueError(
+                f"the circuit reads {circuit.n_inputs} inputs, of which a {task.kind} task has none: give `inputs`"
+            )
+        if task.kind == "unitary" and circuit.initial is not None:
+            raise ValueError("a unitary task starts from every basis state: drop the amplitude encoding")
+        batch = 1 if task.data is None else len(task.data)
+        check_memory(circuit.qubits, 2**circuit.qubits if task.kind == "unitary" else batch, copies=5)
+        if optimizer == "qng":
+            check_jacobian(circuit)
         self.circuit, self.task, self.kind, self.lr = circuit, task, optimizer, lr
         generator = torch.Generator().manual_seed(seed)
         start = spread * torch.rand(circuit.n_parameters, generator=generator, dtype=torch.float64)
@@ -182,7 +204,7 @@ class Fit:
         return ((self.logits(rows) > 0.5) == (self.labels[rows] > 0.5)).double().mean().item()
 
     def step(self) -> float:
-        """One update; the loss before it. Raises ``FloatingPointError`` when the loss is not finite."""
+        """One update; the loss before it. Raises ``FloatingPointError`` when it or a parameter is no longer finite."""
 
         def closure() -> Tensor:
             self.optimizer.zero_grad()
@@ -203,8 +225,8 @@ class Fit:
             self.optimizer.step()
         self.steps += 1
         value = float(loss.detach())
-        if not math.isfinite(value):
-            raise FloatingPointError(f"the loss became {value} at step {self.steps}")
+        if not (math.isfinite(value) and bool(self.parameters.isfinite().all())):
+            raise FloatingPointError(f"the loss or a parameter stopped being finite at step {self.steps}")
         return value
 
     def state_dict(self) -> dict[str, Any]:
@@ -215,12 +237,29 @@ class Fit:
             "steps": self.steps,
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        expect_shape("saved parameters", tuple(state["parameters"].shape), (self.circuit.n_parameters,))
+    def load_state_dict(self, state: Any) -> None:
+        """Put a saved state back. Raises ``ValueError`` when it is none of this circuit and optimiser."""
+        if not isinstance(state, dict) or set(state) != {"parameters", "optimizer", "steps"}:
+            raise ValueError("expected a training's state with parameters, optimizer and steps")
+        parameters, steps = state["parameters"], state["steps"]
+        if not isinstance(parameters, Tensor) or not bool(parameters.isfinite().all()):
+            raise ValueError("the saved parameters are not finite numbers")
+        expect_shape("saved parameters", tuple(parameters.shape), (self.circuit.n_parameters,))
+        if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0:
+            raise ValueError(f"the number of steps made is a whole number, got {steps!r}")
+        try:
+            self.restore(parameters, copy.deepcopy(state["optimizer"]))
+            with contextlib.suppress(FloatingPointError):
+                self.step()  # a trial: torch finds out only in a step that an optimiser's state is another's
+            self.restore(parameters, state["optimizer"])
+        except (LookupError, TypeError, AttributeError, RuntimeError, ValueError) as error:
+            raise ValueError(f"the saved optimiser is not that of this training ({error!r})") from error
+        self.steps = steps
+
+    def restore(self, parameters: Tensor, optimizer: dict[str, Any]) -> None:
         with torch.no_grad():
-            self.parameters.copy_(state["parameters"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.steps = state["steps"]
+            self.parameters.copy_(parameters)
+        self.optimizer.load_state_dict(optimizer)
 
 
 def shift_gap(circuit: Circuit, parameters: Tensor, word: str | None = None, inputs: Tensor | None = None) -> float:
