@@ -17,8 +17,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from contexts import counting, formats, library, satisfiability, valuations
-from contexts.hypergraph import TOLERANCE, Hypergraph
+from contexts import counting, formats, library, satisfiability, textfiles, valuations
+from contexts.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.vectors import check_vectors
 
 RELATION_LIMIT = 2_000
@@ -35,15 +35,26 @@ def get(source: Hypergraph | str | Path, dimension: int | None = None) -> Hyperg
     """A hypergraph from itself, a file (by its ending) or a library name. Raises ValueError or OSError."""
     if isinstance(source, Hypergraph):
         return source if dimension is None else source.replace(dimension=dimension)
-    if Path(source).suffix.lower() in formats.READERS or Path(source).is_file():
+    if is_path(source):
         return formats.read(source, dimension)
-    h = library.load(str(source))
+    try:
+        h = library.load(str(source))
+    except ValueError:
+        if Path(source).exists():
+            return formats.read(source, dimension)  # which says what is wrong with it
+        raise
     return h if dimension is None else h.replace(dimension=dimension)
+
+
+def is_path(source: str | Path) -> bool:
+    """Whether a source is meant as a file and not as a library name: it has an ending or a folder, or is empty."""
+    text = str(source)
+    return isinstance(source, Path) or not text.strip() or bool(Path(text).suffix) or "/" in text
 
 
 def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict[str, Any]:
     """Structure of a hypergraph, and whether its vectors, if any, represent it (``ok`` is the answer)."""
-    h = get(source)
+    h, tolerance = get(source), as_tolerance(tolerance)
     counts = h.multiplicity
     result: dict[str, Any] = {
         "name": h.name,
@@ -188,15 +199,21 @@ def _observables(
     if not isinstance(source, Hypergraph) and Path(source).suffix.lower() == ".json":
         named = formats.read_observables(Path(source))
         if named is not None:
-            matrices = {k: obs.pauli(m) if isinstance(m, str) else m for k, m in named.items()}
-            try:
-                checked = [obs.hermitian(m) for m in matrices.values()]
-            except ValueError as error:
-                bad = next(k for k, m in matrices.items() if not _is_hermitian(m))
-                raise ValueError(f"observable {bad!r}: {error}") from None
-            if len({m.shape for m in checked}) != 1:
-                raise ValueError(f"all observables must have one size; got {sorted({m.shape for m in checked})}")
-            return list(matrices), np.stack(checked), None
+            first = next(iter(named.values()))
+            side = 2 ** min(len(first.lstrip("+-")), obs.QUBIT_LIMIT) if isinstance(first, str) else len(first)
+            obs.check_entries(len(named) * side**2)
+            checked = {}
+            for name, given in named.items():
+                try:
+                    checked[name] = obs.hermitian(obs.pauli(given) if isinstance(given, str) else given)
+                except ValueError as error:
+                    raise ValueError(f"observable {name!r}: {error}") from None
+                if len(checked[name]) != side:
+                    raise ValueError(
+                        f"all observables must have one size; the first is {side} × {side} and {name!r} is "
+                        f"{len(checked[name])} × {len(checked[name])}"
+                    )
+            return list(checked), np.stack(list(checked.values())), None
     h = get(source)
     bases = obs.context_bases(h)
     labels = ["{" + ",".join(c) + "}" for c in h.contexts]
@@ -315,6 +332,7 @@ def realize(
         if found.vectors and any(map(np.iscomplexobj, found.vectors.values()))
         else "real rays",
         "tried": found.tried,
+        "interrupted": found.interrupted,
     }
     if found.levels[level] is None:
         result["reason"] = "nothing was found and no certificate applies: " + "; ".join(found.tried)
@@ -326,7 +344,7 @@ def fraction(source: str | Path) -> dict[str, Any]:
     cyclic."""
     from contexts import contextuality as c
 
-    table = c.read_table(Path(source).read_text(encoding="utf-8"))
+    table = c.read_table(textfiles.read_text(source))
     contextual, signalling = c.contextual_fraction(table), c.signalling_fraction(table)
     result: dict[str, Any] = {
         "contextual_fraction": contextual,
@@ -378,13 +396,3 @@ def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> 
         mask = sum(1 << h.index[v] for v in set(chosen))
     drawing.save(drawing.greechie(h, mask), file)
     return {"file": str(file), "true": list(valuations.true_atoms(h, mask)) if mask is not None else []}
-
-
-def _is_hermitian(matrix: Any) -> bool:
-    from contexts.observables import hermitian
-
-    try:
-        hermitian(matrix)
-    except ValueError:
-        return False
-    return True

@@ -190,13 +190,21 @@ def curve(points: np.ndarray, samples: int = 40) -> np.ndarray:
     return CubicSpline(at, points, bc_type="natural")(np.linspace(0, at[-1], samples))
 
 
+def check_ending(path: str | Path) -> None:
+    """Raise ValueError where no picture can be written under such a name."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending = Path(path).suffix
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if ending.lstrip(".").lower() not in kinds:
+        raise ValueError(f"the ending must be one of {', '.join(sorted(kinds))}; got {ending or 'none'!r}")
+
+
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; .svg files are byte for byte the same on every run. Raises ValueError for an unknown ending."""
     import matplotlib
 
     path = Path(path)
-    kinds = figure.canvas.get_supported_filetypes()
-    if path.suffix.lstrip(".").lower() not in kinds:
-        raise ValueError(f"the ending must be one of {', '.join(sorted(kinds))}; got {path.suffix or 'none'!r}")
+    check_ending(path)
     with matplotlib.rc_context({"svg.hashsalt": "qattn"}):
         figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)

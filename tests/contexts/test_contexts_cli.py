@@ -6,27 +6,11 @@ import importlib
 import json
 import re
 import shlex
-import sys
 
 import numpy as np
 import pytest
 
 from contexts import formats, library
-from experiments.cli import main
-
-
-@pytest.fixture
-def qattn(monkeypatch, capsys):
-    """Run the command line; returns (exit code, stdout, stderr)."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["qattn", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out = capsys.readouterr()
-        return int(stop.value.code or 0), out.out, out.err
-
-    return run
 
 
 def data(answer: tuple[int, str, str]) -> dict:
