@@ -27,6 +27,8 @@ RELATION_LIMIT = 2_000
 PAIR_DETAIL_LIMIT = 200
 """Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
 
+RELATIONS = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
+
 CONFLICT_LIMIT = 500_000
 """Conflicts of the SAT solver after which the chromatic number is left undecided."""
 
@@ -94,39 +96,66 @@ def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, 
     """Two-valued states: exact count (a decimal string), marginals, relations between atoms, colours, criticality.
 
     ``listed`` adds up to ``limit`` states as lists of true atoms. Where the count is out of reach, ``count`` is how
-    many were found, ``complete`` is False and ``reason`` says why.
+    many were found, ``complete`` is False and ``reason`` says why. Ctrl-C returns what was found by then: with
+    ``interrupted`` True and None for what was not (counting has no partial answer).
     """
     h = get(source)
     result: dict[str, Any] = {
         "definition": "one true atom in every context, at most one in every exclusive pair",
-        "count": "0",
-        "complete": True,
+        "count": None,
+        "complete": False,
+        "marginals": None,
+        "interrupted": False,
     }
-    listing = None
+    doing = "counting, which has no partial answer"
+    try:
+        listing = _count(h, limit, result)
+        if listed:
+            doing = "listing"
+            listing = listing or valuations.list_states(h, limit)
+            result["states"] = valuations.true_atoms_of_all(h, listing.states)
+            result["states_complete"] = listing.complete
+            if not listing.complete:
+                result["states_reason"] = listing.reason
+        if listing and listing.interrupted:
+            raise KeyboardInterrupt
+        if listed and listing:
+            doing = "making the partition logic"
+            result |= _partitions(h, listing)
+        doing = "asking what the states imply"
+        result |= _relations(h)
+        doing = "searching for the strong chromatic number"
+        result |= _colours(h)
+        if result["exists"] is False:
+            doing = "searching for a critical subset"
+            result["critical"] = satisfiability.is_critical(h)
+            subset = satisfiability.critical_contexts(h)
+            result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
+    except KeyboardInterrupt:
+        missing = (*RELATIONS, "exists", "strong_chromatic_number")
+        result = dict.fromkeys(missing) | result | {"interrupted": True, "interrupted_while": doing}
+    return result
+
+
+def _count(h: Hypergraph, limit: int, result: dict[str, Any]) -> valuations.Listing | None:
+    """Put the exact count into ``result``, or how many a listing finds, which is then returned."""
     try:
         counts = counting.count_with_marginals(h)
-        result |= {"count": str(counts.total), "marginals": {v: str(n) for v, n in counts.marginals.items()}}
     except (counting.TooWide, MemoryError) as error:
         listing = valuations.list_states(h, limit)
-        result |= {"count": str(len(listing.states)), "complete": listing.complete, "marginals": None}
+        result |= {"count": str(len(listing.states)), "complete": listing.complete}
         result |= {} if listing.complete else {"reason": f"{error}; {listing.reason}"}
-    if listed:
-        listing = listing or valuations.list_states(h, limit)
-        result["states"] = [list(valuations.true_atoms(h, s)) for s in listing.states]
-        result["states_complete"] = listing.complete
-        if not listing.complete:
-            result["states_reason"] = listing.reason
-        result |= _partitions(h, listing)
-    result |= _relations(h)
+        return listing
+    result |= {"count": str(counts.total), "complete": True}
+    result["marginals"] = {v: str(n) for v, n in counts.marginals.items()}
+    return None
+
+
+def _colours(h: Hypergraph) -> dict[str, Any]:
     try:
-        result["strong_chromatic_number"] = satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)
+        return {"strong_chromatic_number": satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)}
     except satisfiability.Undecided as error:
-        result |= {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
-    if result["exists"] is False:
-        result["critical"] = satisfiability.is_critical(h)
-        subset = satisfiability.critical_contexts(h)
-        result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
-    return result
+        return {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
 
 
 def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
@@ -143,12 +172,15 @@ def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
 
 
 def _relations(h: Hypergraph) -> dict[str, Any]:
-    keys = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
     if len(h.vertices) > RELATION_LIMIT:
         exists = satisfiability.find_state(h) is not None
-        return {"exists": exists, **dict.fromkeys(keys), "relations_reason": f"not asked past {RELATION_LIMIT} atoms"}
+        return {
+            "exists": exists,
+            **dict.fromkeys(RELATIONS),
+            "relations_reason": f"not asked past {RELATION_LIMIT} atoms",
+        }
     found = satisfiability.relations(h)
-    listed = {key: getattr(found, key) for key in keys}
+    listed = {key: getattr(found, key) for key in RELATIONS}
     return {"exists": found.exists} | {
         k: [list(p) for p in v] if "_" in k and k != "never_true" else v for k, v in listed.items()
     }

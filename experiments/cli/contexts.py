@@ -80,6 +80,8 @@ def states(
     with blame(source):
         result = api.states(h, limit, listed)
     _show(result, as_json, words.states_lines)
+    if result["interrupted"]:
+        raise typer.Exit(130)
 
 
 @verbs.command()

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import library, raypools
+from contexts import api, library, raypools
 from contexts import realize as rel
 from contexts.hypergraph import Hypergraph, from_graph
 from contexts.rigidity import edges_of, flex, jacobian
