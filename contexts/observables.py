@@ -213,6 +213,8 @@ def commutator_norms(observables: np.ndarray) -> np.ndarray:
     """
     stack = np.ascontiguousarray(observables)
     check_entries(stack.size)
+    if np.iscomplexobj(stack) and not stack.imag.any():
+        stack = np.ascontiguousarray(stack.real)  # a quarter of the work
     n, d = stack.shape[:2]
     norms = np.zeros((n, n))
     strip = max(1, 131_072 // (d * d))  # so many products stay in a 1 MB cache

@@ -113,6 +113,7 @@ def train_lines(r: dict[str, Any]) -> list[str]:
     lines = [
         f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
     ]
+    lines.append(r["flex_says"])
     for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
         spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
         lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
