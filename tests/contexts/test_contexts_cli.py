@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,6 +229,21 @@ def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
     code, out, err = qattn(*shlex.split(example))
     assert code == 0, err
     assert out
+
+
+def test_the_examples_in_the_docs_work(qattn, monkeypatch, tmp_path):
+    """Every indented command of docs/contexts.md, with the table it shows; training is cut to two steps."""
+    text = (Path(__file__).parents[2] / "docs" / "contexts.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pr.json").write_text(re.search(r"```json\n(.+?)```", text, re.DOTALL).group(1))
+    commands = re.findall(r"^    qattn (contexts .+)$", text, re.MULTILINE)
+    assert {c.split()[1] for c in commands} >= {"states", "bounds", "fraction", "realize", "draw", "train"}
+    for command in commands:
+        code, out, err = qattn(*shlex.split(command.replace("--steps 40", "--steps 2")))
+        assert code == 0, err
+        assert out
+    assert (tmp_path / "pentagon.svg").exists()
+    assert (tmp_path / "bug.yaml").exists()
 
 
 def test_hypergraphs_are_listed_with_their_sources(qattn):
