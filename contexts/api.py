@@ -17,8 +17,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from contexts import counting, formats, library, satisfiability, valuations
-from contexts.hypergraph import TOLERANCE, Hypergraph
+from contexts import counting, formats, library, satisfiability, textfiles, valuations
+from contexts.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.vectors import check_vectors
 
 RELATION_LIMIT = 2_000
@@ -26,6 +26,8 @@ RELATION_LIMIT = 2_000
 
 PAIR_DETAIL_LIMIT = 200
 """Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
+
+RELATIONS = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
 
 CONFLICT_LIMIT = 500_000
 """Conflicts of the SAT solver after which the chromatic number is left undecided."""
@@ -35,15 +37,26 @@ def get(source: Hypergraph | str | Path, dimension: int | None = None) -> Hyperg
     """A hypergraph from itself, a file (by its ending) or a library name. Raises ValueError or OSError."""
     if isinstance(source, Hypergraph):
         return source if dimension is None else source.replace(dimension=dimension)
-    if Path(source).suffix.lower() in formats.READERS or Path(source).is_file():
+    if is_path(source):
         return formats.read(source, dimension)
-    h = library.load(str(source))
+    try:
+        h = library.load(str(source))
+    except ValueError:
+        if Path(source).exists():
+            return formats.read(source, dimension)  # which says what is wrong with it
+        raise
     return h if dimension is None else h.replace(dimension=dimension)
+
+
+def is_path(source: str | Path) -> bool:
+    """Whether a source is meant as a file and not as a library name: it has an ending or a folder, or is empty."""
+    text = str(source)
+    return isinstance(source, Path) or not text.strip() or bool(Path(text).suffix) or "/" in text
 
 
 def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict[str, Any]:
     """Structure of a hypergraph, and whether its vectors, if any, represent it (``ok`` is the answer)."""
-    h = get(source)
+    h, tolerance = get(source), as_tolerance(tolerance)
     counts = h.multiplicity
     result: dict[str, Any] = {
         "name": h.name,
@@ -83,39 +96,66 @@ def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, 
     """Two-valued states: exact count (a decimal string), marginals, relations between atoms, colours, criticality.
 
     ``listed`` adds up to ``limit`` states as lists of true atoms. Where the count is out of reach, ``count`` is how
-    many were found, ``complete`` is False and ``reason`` says why.
+    many were found, ``complete`` is False and ``reason`` says why. Ctrl-C returns what was found by then: with
+    ``interrupted`` True and None for what was not (counting has no partial answer).
     """
     h = get(source)
     result: dict[str, Any] = {
         "definition": "one true atom in every context, at most one in every exclusive pair",
-        "count": "0",
-        "complete": True,
+        "count": None,
+        "complete": False,
+        "marginals": None,
+        "interrupted": False,
     }
-    listing = None
+    doing = "counting, which has no partial answer"
+    try:
+        listing = _count(h, limit, result)
+        if listed:
+            doing = "listing"
+            listing = listing or valuations.list_states(h, limit)
+            result["states"] = valuations.true_atoms_of_all(h, listing.states)
+            result["states_complete"] = listing.complete
+            if not listing.complete:
+                result["states_reason"] = listing.reason
+        if listing and listing.interrupted:
+            raise KeyboardInterrupt
+        if listed and listing:
+            doing = "making the partition logic"
+            result |= _partitions(h, listing)
+        doing = "asking what the states imply"
+        result |= _relations(h)
+        doing = "searching for the strong chromatic number"
+        result |= _colours(h)
+        if result["exists"] is False:
+            doing = "searching for a critical subset"
+            result["critical"] = satisfiability.is_critical(h)
+            subset = satisfiability.critical_contexts(h)
+            result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
+    except KeyboardInterrupt:
+        missing = (*RELATIONS, "exists", "strong_chromatic_number")
+        result = dict.fromkeys(missing) | result | {"interrupted": True, "interrupted_while": doing}
+    return result
+
+
+def _count(h: Hypergraph, limit: int, result: dict[str, Any]) -> valuations.Listing | None:
+    """Put the exact count into ``result``, or how many a listing finds, which is then returned."""
     try:
         counts = counting.count_with_marginals(h)
-        result |= {"count": str(counts.total), "marginals": {v: str(n) for v, n in counts.marginals.items()}}
     except (counting.TooWide, MemoryError) as error:
         listing = valuations.list_states(h, limit)
-        result |= {"count": str(len(listing.states)), "complete": listing.complete, "marginals": None}
+        result |= {"count": str(len(listing.states)), "complete": listing.complete}
         result |= {} if listing.complete else {"reason": f"{error}; {listing.reason}"}
-    if listed:
-        listing = listing or valuations.list_states(h, limit)
-        result["states"] = [list(valuations.true_atoms(h, s)) for s in listing.states]
-        result["states_complete"] = listing.complete
-        if not listing.complete:
-            result["states_reason"] = listing.reason
-        result |= _partitions(h, listing)
-    result |= _relations(h)
+        return listing
+    result |= {"count": str(counts.total), "complete": True}
+    result["marginals"] = {v: str(n) for v, n in counts.marginals.items()}
+    return None
+
+
+def _colours(h: Hypergraph) -> dict[str, Any]:
     try:
-        result["strong_chromatic_number"] = satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)
+        return {"strong_chromatic_number": satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)}
     except satisfiability.Undecided as error:
-        result |= {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
-    if result["exists"] is False:
-        result["critical"] = satisfiability.is_critical(h)
-        subset = satisfiability.critical_contexts(h)
-        result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
-    return result
+        return {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
 
 
 def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
@@ -132,12 +172,15 @@ def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
 
 
 def _relations(h: Hypergraph) -> dict[str, Any]:
-    keys = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
     if len(h.vertices) > RELATION_LIMIT:
         exists = satisfiability.find_state(h) is not None
-        return {"exists": exists, **dict.fromkeys(keys), "relations_reason": f"not asked past {RELATION_LIMIT} atoms"}
+        return {
+            "exists": exists,
+            **dict.fromkeys(RELATIONS),
+            "relations_reason": f"not asked past {RELATION_LIMIT} atoms",
+        }
     found = satisfiability.relations(h)
-    listed = {key: getattr(found, key) for key in keys}
+    listed = {key: getattr(found, key) for key in RELATIONS}
     return {"exists": found.exists} | {
         k: [list(p) for p in v] if "_" in k and k != "never_true" else v for k, v in listed.items()
     }
@@ -188,15 +231,21 @@ def _observables(
     if not isinstance(source, Hypergraph) and Path(source).suffix.lower() == ".json":
         named = formats.read_observables(Path(source))
         if named is not None:
-            matrices = {k: obs.pauli(m) if isinstance(m, str) else m for k, m in named.items()}
-            try:
-                checked = [obs.hermitian(m) for m in matrices.values()]
-            except ValueError as error:
-                bad = next(k for k, m in matrices.items() if not _is_hermitian(m))
-                raise ValueError(f"observable {bad!r}: {error}") from None
-            if len({m.shape for m in checked}) != 1:
-                raise ValueError(f"all observables must have one size; got {sorted({m.shape for m in checked})}")
-            return list(matrices), np.stack(checked), None
+            first = next(iter(named.values()))
+            side = 2 ** min(len(first.lstrip("+-")), obs.QUBIT_LIMIT) if isinstance(first, str) else len(first)
+            obs.check_entries(len(named) * side**2)
+            checked = {}
+            for name, given in named.items():
+                try:
+                    checked[name] = obs.hermitian(obs.pauli(given) if isinstance(given, str) else given)
+                except ValueError as error:
+                    raise ValueError(f"observable {name!r}: {error}") from None
+                if len(checked[name]) != side:
+                    raise ValueError(
+                        f"all observables must have one size; the first is {side} × {side} and {name!r} is "
+                        f"{len(checked[name])} × {len(checked[name])}"
+                    )
+            return list(checked), np.stack(list(checked.values())), None
     h = get(source)
     bases = obs.context_bases(h)
     labels = ["{" + ",".join(c) + "}" for c in h.contexts]
@@ -315,6 +364,7 @@ def realize(
         if found.vectors and any(map(np.iscomplexobj, found.vectors.values()))
         else "real rays",
         "tried": found.tried,
+        "interrupted": found.interrupted,
     }
     if found.levels[level] is None:
         result["reason"] = "nothing was found and no certificate applies: " + "; ".join(found.tried)
@@ -326,7 +376,7 @@ def fraction(source: str | Path) -> dict[str, Any]:
     cyclic."""
     from contexts import contextuality as c
 
-    table = c.read_table(Path(source).read_text(encoding="utf-8"))
+    table = c.read_table(textfiles.read_text(source))
     contextual, signalling = c.contextual_fraction(table), c.signalling_fraction(table)
     result: dict[str, Any] = {
         "contextual_fraction": contextual,
@@ -378,13 +428,3 @@ def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> 
         mask = sum(1 << h.index[v] for v in set(chosen))
     drawing.save(drawing.greechie(h, mask), file)
     return {"file": str(file), "true": list(valuations.true_atoms(h, mask)) if mask is not None else []}
-
-
-def _is_hermitian(matrix: Any) -> bool:
-    from contexts.observables import hermitian
-
-    try:
-        hermitian(matrix)
-    except ValueError:
-        return False
-    return True

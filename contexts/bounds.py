@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import networkx as nx
 import numpy as np
@@ -29,6 +30,10 @@ THETA_LIMIT = 150
 
 INTERIOR_LIMIT = 70
 """Atoms up to which Clarabel's interior point method solves for θ (seconds); SCS, less exact, takes the larger ones."""
+
+
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights other than 0 lie between these: the solvers' tolerances are absolute."""
 
 
 class TooLarge(ValueError):
@@ -85,10 +90,17 @@ def weights_of(h: Hypergraph, weights: str | Mapping[str, float | int] | None = 
     else:
         given = weights
     if unknown := [v for v in given if v not in h.index]:
-        raise ValueError(f"a weight is given for {unknown[0]!r}, which is not among the vertices")
+        near = get_close_matches(str(unknown[0]), h.vertices, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"a weight is given for {unknown[0]!r}, which is not among the vertices{hint}")
     full = {v: float(given.get(v, 0.0)) for v in h.vertices}
     if bad := [v for v, w in full.items() if not np.isfinite(w) or w < 0]:
         raise ValueError(f"the weight of {bad[0]!r} must be a finite number, not negative; got {full[bad[0]]}")
+    if far := [v for v, w in full.items() if w and not LIGHTEST <= w <= HEAVIEST]:
+        raise ValueError(
+            f"the weight of {far[0]!r} must be 0 or between {LIGHTEST:g} and {HEAVIEST:g}, where the solvers are exact;"
+            f" got {full[far[0]]:g}: rescale all weights"
+        )
     if not any(full.values()):
         raise ValueError("all weights are zero" + (" (no atom lies in a context)" if given is h.multiplicity else ""))
     return full

@@ -7,7 +7,7 @@ linear programs run over deterministic global assignments, which are the two-val
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from contexts.hypergraph import Hypergraph
+from contexts.textfiles import check_keys, is_name, is_number, parse_json, shown
 from contexts.valuations import as_table, list_states
 
 ASSIGNMENT_LIMIT = 2_000_000
@@ -46,50 +47,102 @@ class EmpiricalTable:
                 raise ValueError(f"the probabilities of {where} sum to {table.sum():.6g}, not 1")
 
 
-def table_from_dict(data: Mapping[str, Any]) -> EmpiricalTable:
+def table_from_dict(data: Any) -> EmpiricalTable:
     """From ``{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, …} or nested lists}],
     "outcomes"?}``.
 
     Outcomes default to 0 and 1 for every measurement; a missing entry of a dictionary is probability 0.
     """
-    if not isinstance(data, Mapping) or not isinstance(data.get("contexts"), list) or not data["contexts"]:
+    if not isinstance(data, Mapping):
+        raise ValueError("an empirical table is an object with 'contexts', each of 'measurements' and 'probabilities'")
+    check_keys(data, ("contexts", "outcomes"))
+    if not isinstance(data.get("contexts"), list) or not data["contexts"]:
         raise ValueError("an empirical table needs a list 'contexts', each with 'measurements' and 'probabilities'")
-    outcomes: dict[str, tuple[str, ...]] = {}
-    for name, values in (data.get("outcomes") or {}).items():
-        outcomes[str(name)] = tuple(str(v) for v in values)
+    named = {} if data.get("outcomes") is None else data["outcomes"]
+    if not isinstance(named, Mapping):
+        raise ValueError(f"'outcomes' must map measurements to lists of their outcomes; got {shown(named)}")
+    outcomes = {str(m): _names(values, "outcomes", f"measurement {m!r}") for m, values in named.items()}
     contexts, tables = [], []
     for number, entry in enumerate(data["contexts"], start=1):
+        where = f"context {number}"
         if not isinstance(entry, Mapping) or not {"measurements", "probabilities"} <= set(entry):
-            raise ValueError(f"context {number} needs 'measurements' and 'probabilities'")
-        measured = tuple(str(m) for m in entry["measurements"])
-        if not measured or len(set(measured)) < len(measured):
-            raise ValueError(f"context {number} needs one or more different measurements; got {list(measured)}")
+            raise ValueError(f"{where} needs 'measurements' and 'probabilities'")
+        check_keys(entry, ("measurements", "probabilities"), f"{where}: ")
+        measured = _names(entry["measurements"], "measurements", where)
         for m in measured:
             outcomes.setdefault(m, ("0", "1"))
+        shape = [len(outcomes[m]) for m in measured]
+        if math.prod(shape) > ASSIGNMENT_LIMIT or len(shape) > 30:  # numpy has at most 64 axes
+            raise ValueError(
+                f"{where} has {math.prod(shape)} joint outcomes, more than the limit of {ASSIGNMENT_LIMIT}"
+            )
         given = entry["probabilities"]
-        table = np.zeros([len(outcomes[m]) for m in measured])
-        try:
-            if isinstance(given, Mapping):
-                for key, value in given.items():
-                    place = [x.strip() for x in str(key).split(",")]
-                    if len(place) != len(measured):
-                        raise ValueError(f"outcome {key!r} of context {number} must name {len(measured)} outcomes")
-                    table[tuple(outcomes[m].index(x) for m, x in zip(measured, place, strict=True))] = value
-            else:
-                table = np.asarray(given, dtype=float)
-        except TypeError:
-            raise ValueError(f"context {number} has a probability that is not a number") from None
+        table = _sparse(given, measured, outcomes, where) if isinstance(given, Mapping) else _dense(given, shape, where)
         contexts.append(measured)
         tables.append(table)
+    if unused := set(outcomes).difference(*contexts):
+        raise ValueError(f"'outcomes' names {min(unused)!r}, which no context measures")
     return EmpiricalTable(outcomes, tuple(contexts), tuple(tables))
+
+
+def _names(values: Any, kind: str, where: str) -> tuple[str, ...]:
+    """A list of one or more different names; commas separate outcomes, so that no name may have one."""
+    if not isinstance(values, list) or not values or not all(map(is_name, values)):
+        raise ValueError(f"{where} needs a list of {kind} (texts or whole numbers), one or more; got {shown(values)}")
+    names = tuple(str(v).strip() for v in values)
+    if len(set(names)) < len(names) or not all(names) or any("," in name for name in names):
+        raise ValueError(f"{where} needs different {kind}, their names without commas; got {shown(values)}")
+    return names
+
+
+def _sparse(
+    given: Mapping[str, Any], measured: tuple[str, ...], outcomes: Mapping[str, tuple[str, ...]], where: str
+) -> np.ndarray:
+    """Probabilities from ``{"0,1": 0.5}``: one outcome a measurement, in their order."""
+    table = np.zeros([len(outcomes[m]) for m in measured])
+    seen: set[tuple[int, ...]] = set()
+    for key, value in given.items():
+        place = [x.strip() for x in str(key).split(",")]
+        if len(place) != len(measured):
+            raise ValueError(f"outcome {key!r} of {where} must name {len(measured)} outcomes, with commas between")
+        for m, x in zip(measured, place, strict=True):
+            if x not in outcomes[m]:
+                raise ValueError(
+                    f"outcome {key!r} of {where}: {x!r} is no outcome of {m!r}, which has {', '.join(outcomes[m])}"
+                )
+        at = tuple(outcomes[m].index(x) for m, x in zip(measured, place, strict=True))
+        if at in seen:
+            raise ValueError(f"outcome {key!r} of {where} is given twice")
+        seen.add(at)
+        table[at] = _probability(value, where)
+    return table
+
+
+def _dense(given: Any, shape: Sequence[int], where: str) -> np.ndarray:
+    """Probabilities from lists within lists, one level a measurement."""
+
+    def flat(part: Any, sizes: Sequence[int]) -> list[float]:
+        if not sizes:
+            return [_probability(part, where)]
+        if not isinstance(part, list) or len(part) != sizes[0]:
+            raise ValueError(
+                f"{where} needs {' × '.join(map(str, shape))} probabilities as lists within lists, or an "
+                f'object such as {{"0,1": 0.5}}; got {shown(given)}'
+            )
+        return [x for inner in part for x in flat(inner, sizes[1:])]
+
+    return np.array(flat(given, shape)).reshape(shape)
+
+
+def _probability(value: Any, where: str) -> float:
+    if not is_number(value):
+        raise ValueError(f"{where} has the probability {shown(value)}, which is not a number")
+    return float(value)
 
 
 def read_table(text: str) -> EmpiricalTable:
     """Parse the JSON form of :func:`table_from_dict`."""
-    try:
-        return table_from_dict(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    return table_from_dict(parse_json(text))
 
 
 def contextual_fraction(table: EmpiricalTable) -> float:
@@ -99,7 +152,7 @@ def contextual_fraction(table: EmpiricalTable) -> float:
     Read it beside :func:`signalling_fraction`: a table that signals has a positive fraction for that reason alone.
     """
     measurements = list(table.outcomes)
-    number = int(np.prod([len(table.outcomes[m]) for m in measurements], dtype=float))
+    number = math.prod(len(table.outcomes[m]) for m in measurements)
     if number > ASSIGNMENT_LIMIT:
         raise ValueError(f"there are {number} global assignments, more than the limit of {ASSIGNMENT_LIMIT}")
     grid = np.array(list(product(*[range(len(table.outcomes[m])) for m in measurements])))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -23,8 +24,18 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#666666")
 
 
+CLEARANCE = 9.0
+"""Points from an atom's centre to its name: more than the ring's radius with its line, 6."""
+
+LABEL_WIDTH = 24
+"""Characters of a heat map's label on one line."""
+
+
 def heat_map(table: Sequence[Sequence[float]] | np.ndarray, labels: Sequence[str], title: str = "") -> Figure:
-    """A square table of non-negative numbers as a picture; numbers are written in the cells up to 12 rows."""
+    """A square table of non-negative numbers as a picture; numbers are written in the cells up to 12 rows.
+
+    No label is cut: long ones are broken into lines, or, past 12 rows, replaced by their numbers.
+    """
     from matplotlib.figure import Figure
 
     values = np.asarray(table, dtype=float)
@@ -34,9 +45,12 @@ def heat_map(table: Sequence[Sequence[float]] | np.ndarray, labels: Sequence[str
     image = axes.imshow(values, cmap="viridis", vmin=0)
     figure.colorbar(image, ax=axes, label=title)
     if len(labels) <= 40:
-        short = [name if len(name) <= 18 else f"{name[:17]}…" for name in labels]
-        axes.set_xticks(range(len(labels)), short, rotation=90, fontsize=7)
-        axes.set_yticks(range(len(labels)), short, fontsize=7)
+        ticks = list(labels)
+        if max(map(len, labels), default=0) > LABEL_WIDTH:
+            few = len(labels) <= 12
+            ticks = ["\n".join(wrap(name, LABEL_WIDTH)) if few else str(k) for k, name in enumerate(labels, start=1)]
+        axes.set_xticks(range(len(labels)), ticks, rotation=90, fontsize=6)
+        axes.set_yticks(range(len(labels)), ticks, fontsize=6)
     if len(labels) <= 12:
         for (i, j), value in np.ndenumerate(values):
             light = value < values.max() / 2
@@ -63,7 +77,6 @@ def greechie(
         axes.plot(*points.T, color=COLOURS[number % len(COLOURS)], lw=2, zorder=1, solid_capstyle="round")
     for a, b in h.exclusive_pairs:
         axes.plot(*np.array([place[a], place[b]]).T, color="#999999", lw=1, ls="--", zorder=0)
-    span = float(np.ptp(np.array(list(place.values())), axis=0).max()) or 1.0
     shared = set(h.intertwining)
     for vertex in h.vertices:
         point = np.array(place[vertex])
@@ -74,9 +87,12 @@ def greechie(
             axes.plot(*point, "o", ms=11, mfc="none", mec="black", mew=1, zorder=2)
         if names:
             away = _clear_side(vertex, lines, place)
-            x, y = point + 0.035 * span * away
-            side = "left" if away[0] > 0.4 else "right" if away[0] < -0.4 else "center"
-            axes.text(x, y, vertex, ha=side, va="center", fontsize=8, zorder=4)
+            side = "left" if away[0] > 0.38 else "right" if away[0] < -0.38 else "center"
+            level = "bottom" if away[1] > 0.38 else "top" if away[1] < -0.38 else "center"
+            shift = tuple(CLEARANCE * away)
+            axes.annotate(
+                vertex, tuple(point), shift, textcoords="offset points", ha=side, va=level, fontsize=8, zorder=4
+            )
     axes.margins(0.12)
     if title or h.name:
         axes.set_title(title or h.name, fontsize=10)
@@ -190,13 +206,21 @@ def curve(points: np.ndarray, samples: int = 40) -> np.ndarray:
     return CubicSpline(at, points, bc_type="natural")(np.linspace(0, at[-1], samples))
 
 
+def check_ending(path: str | Path) -> None:
+    """Raise ValueError where no picture can be written under such a name."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending = Path(path).suffix
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if ending.lstrip(".").lower() not in kinds:
+        raise ValueError(f"the ending must be one of {', '.join(sorted(kinds))}; got {ending or 'none'!r}")
+
+
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; .svg files are byte for byte the same on every run. Raises ValueError for an unknown ending."""
     import matplotlib
 
     path = Path(path)
-    kinds = figure.canvas.get_supported_filetypes()
-    if path.suffix.lstrip(".").lower() not in kinds:
-        raise ValueError(f"the ending must be one of {', '.join(sorted(kinds))}; got {path.suffix or 'none'!r}")
+    check_ending(path)
     with matplotlib.rc_context({"svg.hashsalt": "qattn"}):
         figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)

@@ -8,6 +8,7 @@ Tkadlec's and Shekarriz & Svozil's programs. YAML is the caller's affair: it loa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from contexts import textfiles
 from contexts.hypergraph import Hypergraph, from_graph
+from contexts.textfiles import check_file, check_keys, is_name, is_number, parse_json, read_text, shown
 
 ALPHABET = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&'()*-/:;<=>?@[\\]^_`{|}~"
 
@@ -23,15 +26,16 @@ ALPHABET = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&
 def read_mmp(text: str, dimension: int | None = None, name: str = "") -> Hypergraph:
     """Parse an MMP string. Atoms are named by their MMP characters and ordered as the alphabet is.
 
-    Line breaks and blanks are skipped and a missing final period is tolerated. The dimension is the largest block's
-    size
-    unless given. Raises ValueError for an unknown character, a ``+`` before no character, an empty block (two commas),
-    a block of one atom, or text after the period.
+    Line breaks, and blanks around blocks, are skipped and a missing final period is tolerated. The dimension is the
+    largest block's size unless given. Raises ValueError for an unknown character, a ``+`` before no character, an empty
+    block (two commas), a blank inside one (a comma is missing), a block of one atom, or text after the period.
     """
-    packed = "".join(text.split())
+    packed = "".join(text.removeprefix("\ufeff").split())
     body, _, rest = packed.partition(".")
     if rest:
         raise ValueError(f"an MMP string ends at its period; found {rest[:10]!r} after it (one hypergraph a file)")
+    if gap := re.search(r"[^\s,.]+[ \t]+[^\s,.]+", text):
+        raise ValueError(f"a blank stands inside the MMP block {gap[0]!r}: put a comma between blocks")
     if not body:
         raise ValueError("an MMP string needs at least one block; got none")
     contexts = []
@@ -113,16 +117,17 @@ def read_2states(text: str, name: str = "") -> Hypergraph:
     Each block line gives its size and its atoms, numbered from 1. What follows the blocks (such a program's own output)
     is ignored. Raises ValueError naming the line. Proper subsets of blocks other than 0 are not supported.
     """
+    last = len(text.splitlines()) + 1
     lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     title = ""
     if lines and not (len(lines[0][1]) == 2 and lines[0][1][1] == "atoms"):
         title = " ".join(lines.pop(0)[1])
     counts = {}
     for word in ("atoms", "blocks", "proper"):
-        number, fields = lines.pop(0) if lines else (0, [])
-        if len(fields) < 2 or not fields[0].isdigit() or not fields[1].startswith(word):
+        number, fields = lines.pop(0) if lines else (last, ["the", "end", "of", "the", "file"])
+        if len(fields) < 2 or not _is_count(fields[0]) or not fields[1].startswith(word):
             want = "0 proper subsets of blocks" if word == "proper" else f"a number and '{word}'"
-            raise ValueError(f"line {number or 'past the end'}: expected {want}, got {' '.join(fields)!r}")
+            raise ValueError(f"line {number}: expected {want}, got {shown(' '.join(fields))}")
         counts[word] = int(fields[0])
     if counts["proper"]:
         raise ValueError(
@@ -131,7 +136,7 @@ def read_2states(text: str, name: str = "") -> Hypergraph:
         )
     contexts = []
     for number, fields in lines[: counts["blocks"]]:
-        if not all(f.isdigit() for f in fields) or int(fields[0]) != len(fields) - 1:
+        if not all(map(_is_count, fields)) or int(fields[0]) != len(fields) - 1:
             raise ValueError(f"line {number}: expected a size and that many atom numbers, got {' '.join(fields)!r}")
         if outside := [f for f in fields[1:] if not 1 <= int(f) <= counts["atoms"]]:
             raise ValueError(f"line {number}: atom {outside[0]} is not between 1 and {counts['atoms']}")
@@ -167,8 +172,11 @@ def read_graph6(text: str, dimension: int | None = None, name: str = "") -> Hype
     lines = text.split()
     if len(lines) != 1:
         raise ValueError(f"expected one graph6 line, got {len(lines)}")
+    code = lines[0].removeprefix(">>graph6<<")
+    if outside := [c for c in code if not 63 <= ord(c) <= 126]:
+        raise ValueError(f"{shown(code)} is not graph6: {outside[0]!r} is outside its alphabet, the characters ? to ~")
     try:
-        graph = nx.from_graph6_bytes(lines[0].removeprefix(">>graph6<<").encode())
+        graph = nx.from_graph6_bytes(code.encode())
     except (nx.NetworkXError, ValueError, UnicodeError, IndexError) as error:
         raise ValueError(f"{lines[0][:40]!r} is not graph6: {error}") from None
     return from_graph(graph, dimension, name)
@@ -187,25 +195,30 @@ def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
     an error. Without ``vertices`` they are the atoms of the contexts and pairs, as they come. Unknown keys are errors.
     """
     if not isinstance(data, Mapping):
-        raise ValueError(f"expected a mapping with 'vertices' and 'contexts', got {type(data).__name__}")
+        raise ValueError(f"expected an object (a mapping) with 'vertices' and 'contexts', got {type(data).__name__}")
     known = ("vertices", "contexts", "exclusive_pairs", "dimension", "vectors", "field", "name", "notes")
-    if unknown := [key for key in data if key not in known]:
-        raise ValueError(f"unknown key {unknown[0]!r}; the keys are {', '.join(known)}")
+    check_keys(data, known)
+    if not isinstance(data.get("name") or "", str):
+        raise ValueError(f"'name' must be a text; got {shown(data['name'])}")
+    if not isinstance(data.get("notes") or {}, Mapping):
+        raise ValueError(f"'notes' must map words to values; got {shown(data['notes'])}")
     contexts = _lists(data, "contexts")
     pairs = _lists(data, "exclusive_pairs")
     vertices = data.get("vertices")
     if vertices is None:
         vertices = list(dict.fromkeys(str(v) for group in (*contexts, *pairs) for v in group))
-    elif not isinstance(vertices, list) or not all(isinstance(v, str | int) for v in vertices):
-        raise ValueError("'vertices' must be a list of names")
+    elif not isinstance(vertices, list) or not all(map(is_name, vertices)):
+        raise ValueError(f"'vertices' must be a list of names (texts or whole numbers); got {shown(vertices)}")
     if data.get("field", "real") not in ("real", "complex"):
         raise ValueError(f"'field' must be real or complex, got {data['field']!r}")
     vectors = data.get("vectors")
     if vectors is not None:
         if not isinstance(vectors, Mapping):
             raise ValueError("'vectors' must map atoms to lists of numbers")
-        vectors = {str(v): _ray(v, x, data.get("field")) for v, x in vectors.items()}
+        vectors = {str(v): _ray(f"the vector of atom {str(v)!r}", x, data.get("field")) for v, x in vectors.items()}
     dimension = data.get("dimension")
+    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int)):
+        raise ValueError(f"'dimension' must be a positive whole number; got {shown(dimension)}")
     if dimension is None:
         sizes = [len(x) for x in vectors.values()] if vectors else [len(c) for c in contexts]
         dimension = max(sizes, default=None)
@@ -238,11 +251,7 @@ def plain(vector: np.ndarray) -> list[Any]:
 
 def read_json(text: str, name: str = "") -> Hypergraph:
     """Parse the JSON form of :func:`from_dict`."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
-    return from_dict(data, name)
+    return from_dict(parse_json(text), name)
 
 
 def write_json(h: Hypergraph) -> str:
@@ -265,16 +274,14 @@ WRITERS: dict[str, Callable[[Hypergraph], str]] = {
 
 def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
     """Read a file by its ending: ``.mmp``, ``.txt`` (2states), ``.g6``, ``.json``. Raises ValueError, or OSError."""
+    if Path(path).suffix.lower() in READERS or Path(path).is_dir():
+        check_file(path)
     path = Path(path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"the ending must be one of {', '.join(READERS)}; got {path.suffix or 'none'!r}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError("the file is not text in UTF-8") from None
-    if not text.strip():
-        raise ValueError("the file is empty")
+        missing = "" if path.exists() else "there is no such file, and "
+        raise ValueError(f"{missing}the ending must be one of {', '.join(READERS)}; got {path.suffix or 'none'!r}")
+    text = read_text(path)
     if dimension is not None and reader in (read_mmp, read_graph6):
         return reader(text, dimension, name=path.stem)
     h = reader(text, name=path.stem)
@@ -290,25 +297,32 @@ def write(h: Hypergraph, path: str | Path) -> None:
     path.write_text(writer(h).rstrip("\n") + "\n", encoding="utf-8")
 
 
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9
+
+
 def _lists(data: Mapping[str, Any], key: str) -> list[list[Any]]:
     groups = data.get(key, [])
     if not isinstance(groups, list) or not all(isinstance(g, list) for g in groups):
-        raise ValueError(f"{key!r} must be a list of lists of atom names")
+        raise ValueError(f"{key!r} must be a list of lists of atom names; got {shown(groups)}")
+    for number, group in enumerate(groups, start=1):
+        if wrong := [v for v in group if not is_name(v)]:
+            raise ValueError(
+                f"{key!r}, entry {number}: an atom's name is a text or a whole number; got {shown(wrong[0])}"
+            )
     return groups
 
 
-def _ray(atom: object, entries: Any, numbers: str | None) -> np.ndarray:
+def _ray(what: str, entries: Any, numbers: str | None) -> np.ndarray:
     if not isinstance(entries, list) or not entries:
-        raise ValueError(f"the vector of atom {str(atom)!r} must be a list of numbers; got {entries!r}")
+        raise ValueError(f"{what} must be a list of numbers; got {shown(entries)}")
     parsed: list[complex] = []
     for entry in entries:
         pair = entry if isinstance(entry, list) else [entry]
-        if not 1 <= len(pair) <= 2 or not all(isinstance(x, int | float) and not isinstance(x, bool) for x in pair):
-            raise ValueError(f"the vector of atom {str(atom)!r} has the entry {entry!r}; write a number, or [re, im]")
+        if not 1 <= len(pair) <= 2 or not all(map(is_number, pair)):
+            raise ValueError(f"{what} has the entry {shown(entry)}; write a number, or [re, im]")
         if len(pair) == 2 and numbers == "real":
-            raise ValueError(
-                f"the vector of atom {str(atom)!r} has the complex entry {entry!r}, but the file says 'field: real'"
-            )
+            raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
         parsed.append(complex(*pair))
     is_complex = numbers == "complex" or any(isinstance(e, list) for e in entries)
     return (
@@ -323,12 +337,10 @@ def read_observables(path: Path) -> dict[str, Any] | None:
 
     A matrix is a list of rows; complex entries are written [re, im]. Raises ValueError for anything else.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    data = textfiles.read_json(path)
     if not isinstance(data, Mapping) or "observables" not in data:
         return None
+    check_keys(data, ("observables",))
     named = data["observables"]
     if not isinstance(named, Mapping) or not named:
         raise ValueError("'observables' must map names to Pauli strings or matrices, one or more")
@@ -337,9 +349,13 @@ def read_observables(path: Path) -> dict[str, Any] | None:
         if isinstance(value, str):
             result[name] = value
         elif isinstance(value, list) and value and len({len(r) if isinstance(r, list) else -1 for r in value}) == 1:
-            result[name] = np.stack([_ray(name, row, None).astype(complex) for row in value])
+            result[name] = np.stack(
+                [_ray(f"row {k} of observable {name!r}", row, None).astype(complex) for k, row in enumerate(value, 1)]
+            )
             if not result[name].imag.any():
                 result[name] = result[name].real
         else:
-            raise ValueError(f"observable {name!r} must be a Pauli string or a matrix with rows of one length")
+            raise ValueError(
+                f"observable {name!r} must be a Pauli string or a matrix with rows of one length; got {shown(value)}"
+            )
     return result

@@ -20,6 +20,13 @@ TOLERANCE = 1e-9
 """Largest |⟨u|v⟩| of unit vectors that still counts as orthogonal (float64)."""
 
 
+def as_tolerance(value: float | int) -> float:
+    """A tolerance as a float; ValueError unless it is a number of 0 ≤ value < 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError(f"the tolerance must be a number from 0 up to, not including, 1; got {value!r}")
+    return float(value)
+
+
 @dataclass(frozen=True, eq=False)
 class Hypergraph:
     """Atoms, contexts and exclusive pairs, with optional vectors.

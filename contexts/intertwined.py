@@ -10,6 +10,7 @@ are cycles no such chart exists; the tokens' vectors are then free, a penalty pu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -144,6 +145,21 @@ class Bases(nn.Module):
             moved, error = polish(unit.numpy(), edges)
             self.rays.copy_(torch.from_numpy(moved))
         return error
+
+    def flex(self) -> int | None:
+        """How many directions the named rays can be bent in, once polished (:func:`contexts.rigidity.flex`): 0 leaves
+        nothing to train. None for stars and trees, whose rotations are free by construction. Changes nothing.
+
+        Raises ValueError when no exact realisation is near.
+        """
+        if self.exact:
+            return None
+        from contexts.rigidity import flex
+
+        copy = deepcopy(self)
+        if (error := copy.polish()) > 1e-9:
+            raise ValueError(f"no exact realisation is near: an overlap of {error:.3g} is left")
+        return flex(copy.hypergraph())
 
     def hypergraph(self) -> Hypergraph:
         """The named part as a hypergraph with its present vectors, for bounds, flex and pictures."""

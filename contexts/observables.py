@@ -18,8 +18,18 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from contexts.hypergraph import TOLERANCE, Hypergraph
+from contexts.hypergraph import TOLERANCE, Hypergraph, as_tolerance
+from contexts.textfiles import shown
 from contexts.vectors import basis, require_orthonormal
+
+QUBIT_LIMIT = 10
+"""Letters of a Pauli string: ten make matrices of dimension 1,024 (16 MB each)."""
+
+ENTRY_LIMIT = 2**24
+"""Entries of a whole stack of observables: 4,096 of dimension 64, or 16 of dimension 1,024 (256 MB)."""
+
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Between these a matrix's largest entry lies (or it is zero), so that norms of commutators stay within float64."""
 
 PAULI = {
     "I": np.eye(2),
@@ -51,6 +61,7 @@ def maximal_observable(
     values = np.arange(1.0, d + 1) if eigenvalues is None else np.asarray(eigenvalues, dtype=float)
     if values.shape != (d,) or not np.all(np.isfinite(values)):
         raise ValueError(f"expected {d} finite real eigenvalues, got {eigenvalues!r}")
+    _check_size(values, "the eigenvalues")
     return (vectors * values) @ vectors.conj().T
 
 
@@ -93,12 +104,13 @@ def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
     try:
         matrix = np.asarray(matrix)
         matrix = matrix.astype(np.complex128 if np.iscomplexobj(matrix) else np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("expected a matrix of numbers with rows of one length") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(f"an observable is a square matrix; got shape {matrix.shape}")
     if not np.all(np.isfinite(matrix)):
         raise ValueError("the matrix has an entry that is not a finite number")
+    _check_size(matrix, "the matrix")
     error = np.abs(matrix - matrix.conj().T)
     if error.max() > tolerance * max(1.0, float(np.abs(matrix).max())):
         i, j = divmod(int(error.argmax()), matrix.shape[0])
@@ -111,15 +123,26 @@ def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
 
 def pauli(word: str) -> np.ndarray:
     """The Kronecker product of single-qubit Pauli matrices; ``ZI`` acts with Z on the first (most significant)
-    qubit."""
+    qubit. At most ``QUBIT_LIMIT`` letters."""
     sign = -1.0 if word.startswith("-") else 1.0
     letters = word.lstrip("+-")
     if not letters or set(letters) - set(PAULI):
-        raise ValueError(f"a Pauli string has the letters I, X, Y, Z, such as ZZI; got {word!r}")
+        raise ValueError(f"a Pauli string has the letters I, X, Y, Z, such as ZZI; got {shown(word)}")
+    if len(letters) > QUBIT_LIMIT:
+        raise ValueError(f"a Pauli string has at most {QUBIT_LIMIT} letters (qubits); got {len(letters)}")
     matrix = np.array([[sign]])
     for letter in letters:
         matrix = np.kron(matrix, PAULI[letter])
     return matrix
+
+
+def _check_size(values: np.ndarray, what: str) -> None:
+    largest = float(np.abs(values).max(initial=0.0))
+    if not (largest == 0 or SMALLEST <= largest <= LARGEST):
+        raise ValueError(
+            f"{what} must have its largest entry between {SMALLEST:g} and {LARGEST:g}, or norms leave float64;"
+            f" got {largest:.3g}: rescale"
+        )
 
 
 def pauli_context(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -173,6 +196,15 @@ def joint_eigenbasis(
     return JointEigenbasis(values, vectors, tuple(b.shape[1] for b in blocks))
 
 
+def check_entries(number: int) -> None:
+    """Raise ValueError when a stack of observables would have more than ``ENTRY_LIMIT`` entries."""
+    if number > ENTRY_LIMIT:
+        raise ValueError(
+            f"the observables have {number} entries together, more than the limit of {ENTRY_LIMIT}: give fewer or "
+            "smaller ones"
+        )
+
+
 def commutator_norms(observables: np.ndarray) -> np.ndarray:
     """‖[Aᵢ, Aⱼ]‖_F for all pairs of a stack (n, d, d) of Hermitian matrices at once: an (n, n) symmetric table.
 
@@ -180,6 +212,9 @@ def commutator_norms(observables: np.ndarray) -> np.ndarray:
     out at rounding error (about 1e-15 ‖A‖‖B‖) and not at its square root.
     """
     stack = np.ascontiguousarray(observables)
+    check_entries(stack.size)
+    if np.iscomplexobj(stack) and not stack.imag.any():
+        stack = np.ascontiguousarray(stack.real)  # a quarter of the work
     n, d = stack.shape[:2]
     norms = np.zeros((n, n))
     strip = max(1, 131_072 // (d * d))  # so many products stay in a 1 MB cache
@@ -198,6 +233,7 @@ def commutator_norms(observables: np.ndarray) -> np.ndarray:
 def commute_table(observables: np.ndarray, tolerance: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
     """Norms of all commutators, and whether each is at most tolerance · ‖A‖‖B‖ (Frobenius norms; 1 where one is
     zero)."""
+    tolerance = as_tolerance(tolerance)
     norms = commutator_norms(observables)
     size = np.linalg.norm(observables.reshape(len(observables), -1), axis=1)
     scale = np.outer(size, size)

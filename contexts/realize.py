@@ -45,6 +45,7 @@ class Realization:
     certificate: dict | None
     flex: int | None = None
     tried: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
 
 def realize(
@@ -65,10 +66,15 @@ def realize(
         raise ValueError(f"the level must be one of {', '.join(LEVELS)}; got {level!r}")
     if h.dimension is None:
         raise ValueError("to realise a hypergraph the dimension must be known; give it")
+    if h.dimension < 2:
+        raise ValueError(f"a representation needs dimension 2 or more; got {h.dimension}")
+    if seed < 0:
+        raise ValueError(f"the seed must be 0 or more; got {seed}")
     search = _Search(h, level, complex_rays, np.random.default_rng(seed))
     try:
         search.run(restarts, fresh)
     except KeyboardInterrupt:
+        search.interrupted = True
         search.tried.append("interrupted")
     return search.result()
 
@@ -82,6 +88,7 @@ class _Search:
         self.reached: str | None = None
         self.how = "nothing found"
         self.tried: list[str] = []
+        self.interrupted = False
         self.impossible, self.certificate = impossible_level(h)
 
     def run(self, restarts: int, fresh: bool) -> None:
@@ -90,8 +97,10 @@ class _Search:
             if self.impossible == "proper":
                 return
             goal = LEVELS[LEVELS.index(self.impossible) - 1]  # the best that can still be shown
-        if self.h.vectors is not None and not fresh and self.offer(dict(self.h.vectors), "the vectors given", goal):
-            return
+        if self.h.vectors is not None and not fresh:
+            given = {v: x + 0j if self.complex_rays else x for v, x in self.h.vectors.items()}  # real ones bend in C^d
+            if self.offer(given, "the vectors given", goal):
+                return
         names = (*raypools.COMPLEX, *raypools.REAL) if self.complex_rays else raypools.REAL
         for name in names:
             rays = raypools.pool(name, self.h.dimension or 0)
@@ -124,7 +133,9 @@ class _Search:
         bottom = len(LEVELS) if self.impossible is None else LEVELS.index(self.impossible)
         levels = {name: True if k <= top else False if k >= bottom else None for k, name in enumerate(LEVELS)}
         bend = None if self.best is None else flex(self.h.replace(vectors=self.best))
-        return Realization(levels, self.reached, self.best, self.how, self.certificate, bend, self.tried)
+        return Realization(
+            levels, self.reached, self.best, self.how, self.certificate, bend, self.tried, self.interrupted
+        )
 
 
 def impossible_level(h: Hypergraph) -> tuple[str | None, dict | None]:

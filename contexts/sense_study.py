@@ -37,6 +37,8 @@ def study(
         "bag_of_words": [bag_of_words(task, window)],
     } | {name: [] for name in runs}
     interrupted = False
+    bend = flex_of(task, settings)
+    progress(f"{task.name}: {bend['flex_says']}")
     try:
         for seed in seeds:
             for name, run in runs.items():
@@ -52,12 +54,28 @@ def study(
         "train": len(task.train),
         "test": len(task.test),
         "chance": 1 / len(task.senses),
+        **bend,
         "models": models,
         "verdicts": {name: verdict(models["contexts"], m) for name, m in models.items() if name != "contexts"}
         if "contexts" in models
         else {},
         "interrupted": interrupted,
     }
+
+
+def flex_of(task: SenseTask, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What can be trained of the contexts that ``task`` builds, before any training: ``flex`` (None where there is
+    none to compute) and ``flex_says``."""
+    model = SenseClassifier(**settings)
+    model.build(task.train, task.senses)
+    try:
+        bend = model.model.bases.flex()
+    except ValueError as error:
+        return {"flex": None, "flex_says": f"flex: not known ({error})"}
+    if bend is None:
+        return {"flex": None, "flex_says": "flex: none to compute (no cycles: rotations about shared vectors are free)"}
+    rigid = ": rigid, there is nothing to train" if bend == 0 else ""
+    return {"flex": bend, "flex_says": f"flex of the cyclic contexts: {bend}{rigid}"}
 
 
 def most_frequent(task: SenseTask) -> float:

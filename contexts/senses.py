@@ -80,6 +80,12 @@ class SenseClassifier:
 
     def fit(self, examples: Sequence[Example], names: Sequence[str]) -> SenseClassifier:
         """Train on examples of the senses ``names``. Raises ValueError when a sense has no example."""
+        labels, generator = self.build(examples, names)
+        self._train(examples, labels, generator)
+        return self
+
+    def build(self, examples: Sequence[Example], names: Sequence[str]) -> tuple[Tensor, torch.Generator]:
+        """The untrained ``model`` that :meth:`fit` starts from, with the labels and the generator for its training."""
         senses = len(names)
         labels = np.array([e.sense for e in examples])
         if missing := [s for s in range(senses) if s not in labels]:
@@ -102,8 +108,7 @@ class SenseClassifier:
                 self.places,
                 one_basis=self.control == "one_basis",
             )
-        self._train(examples, torch.from_numpy(labels), generator)
-        return self
+        return torch.from_numpy(labels), generator
 
     def predict_log_proba(self, examples: Sequence[Example]) -> np.ndarray:
         """log p(sense | text), (examples, senses). Words not seen in training speak for no sense."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,10 @@ LIST_LIMIT = 1_000_000
 """States after which listing stops and says so."""
 
 
+FIRST_TRY = 2_000
+"""So many of the listed states, evenly chosen, are first searched for a separating set."""
+
+
 @dataclass(frozen=True)
 class Listing:
     """``states`` found; ``complete`` when there are no others, otherwise ``reason`` says why the search stopped."""
@@ -26,6 +31,7 @@ class Listing:
     states: list[int]
     complete: bool
     reason: str = ""
+    interrupted: bool = False
 
 
 def states(h: Hypergraph) -> Iterator[int]:
@@ -88,7 +94,7 @@ def list_states(h: Hypergraph, limit: int = LIST_LIMIT) -> Listing:
                 return Listing(found, False, f"stopped at the limit of {limit} states")
             found.append(state)
     except KeyboardInterrupt:
-        return Listing(found, False, f"interrupted after {len(found)} states")
+        return Listing(found, False, f"interrupted after {len(found)} states", interrupted=True)
     return Listing(found, True)
 
 
@@ -102,6 +108,16 @@ def is_state(h: Hypergraph, ones: int | Iterable[str]) -> bool:
 def true_atoms(h: Hypergraph, state: int) -> tuple[str, ...]:
     """Names of the atoms a state makes true."""
     return tuple(h.vertices[i] for i in bits(state))
+
+
+def true_atoms_of_all(h: Hypergraph, found: Sequence[int]) -> list[list[str]]:
+    """:func:`true_atoms` of many states, from their table at once."""
+    if not found:
+        return []
+    rows, columns = np.nonzero(as_table(h, found))
+    names = [h.vertices[i] for i in columns.tolist()]
+    ends = np.cumsum(np.bincount(rows, minlength=len(found))).tolist()
+    return [names[a:b] for a, b in pairwise([0, *ends])]
 
 
 def as_table(h: Hypergraph, found: Sequence[int]) -> np.ndarray:
@@ -150,6 +166,11 @@ def separating_subset(h: Hypergraph, found: Sequence[int]) -> list[int]:
     Raises ValueError when even all of them do not.
     """
     names = (*h.vertices, "the always false atom")
+    if len(found) > FIRST_TRY:
+        try:
+            return separating_subset(h, found[:: -(-len(found) // FIRST_TRY)])
+        except ValueError:
+            pass  # the few do not separate; all of them may
     table = np.pad(as_table(h, found), ((0, 0), (0, 1)))  # to be told from the last column is to be true sometimes
     groups = [list(range(len(names)))]
     chosen: list[int] = []
@@ -158,7 +179,9 @@ def separating_subset(h: Hypergraph, found: Sequence[int]) -> list[int]:
         for k, group in enumerate(groups):
             label[group] = k
         sizes = np.bincount(label)
-        ones = np.stack([np.bincount(label, weights=row, minlength=len(sizes)) for row in table])
+        member = np.eye(len(sizes), dtype=np.float32)[label]
+        parts = [table[k : k + 65_536].astype(np.float32) @ member for k in range(0, len(table), 65_536)]
+        ones = np.concatenate(parts)  # (states, groups): how many atoms of each group are true
         split = np.sum(ones * (sizes - ones), axis=1)  # pairs of atoms that the state would newly separate
         best = int(np.argmax(split))
         if split[best] == 0:

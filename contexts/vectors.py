@@ -6,6 +6,7 @@ Everything is float64 or complex128. A vector's length never matters (a ray is a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from contexts.hypergraph import TOLERANCE, Hypergraph
+from contexts.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 
 PARALLEL = 1e-9
 """Two unit vectors are the same ray when the sine of the angle between them is at most this."""
@@ -29,22 +30,23 @@ def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
     if missing := [atom for atom in h.vertices if atom not in vectors]:
         raise ValueError(f"no vector is given for atom {missing[0]!r} (give all atoms one, or none)")
     rays = {}
-    length = h.dimension
     for atom in h.vertices:
         try:
             ray = np.asarray(vectors[atom])
             ray = ray.astype(np.complex128 if np.iscomplexobj(ray) else np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"the vector of atom {atom!r} must be a list of numbers; got {vectors[atom]!r}") from None
-        if ray.ndim != 1 or (length is not None and ray.size != length):
-            want = "one row of numbers" if length is None else f"{length} numbers"
-            raise ValueError(f"the vector of atom {atom!r} must be {want}; got an array of shape {ray.shape}")
-        length = ray.size
+        if ray.ndim != 1 or not ray.size:
+            raise ValueError(f"the vector of atom {atom!r} must be one row of numbers; got shape {ray.shape}")
         if not np.all(np.isfinite(ray)):
             raise ValueError(f"the vector of atom {atom!r} has an entry that is not a finite number")
         if np.linalg.norm(ray) < 1e-12:
             raise ValueError(f"the vector of atom {atom!r} is zero: it spans no ray")
         rays[atom] = ray
+    usual = Counter(ray.size for ray in rays.values()).most_common(1)[0][0]  # the odd one out is to blame
+    length = usual if h.dimension is None else h.dimension
+    if wrong := [atom for atom, ray in rays.items() if ray.size != length]:
+        raise ValueError(f"the vector of atom {wrong[0]!r} must be {length} numbers; got {rays[wrong[0]].size}")
     return rays
 
 
@@ -90,6 +92,7 @@ class VectorCheck:
 
 def check_vectors(h: Hypergraph, tolerance: float = TOLERANCE) -> VectorCheck:
     """Compare the orthogonality of the vectors with the hypergraph's (see :class:`VectorCheck`)."""
+    tolerance = as_tolerance(tolerance)
     unit = unit_matrix(h)
     overlap = np.abs(unit.conj() @ unit.T)
     found: tuple[list, list, list] = ([], [], [])

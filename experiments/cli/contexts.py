@@ -18,6 +18,8 @@ from experiments.errors import UserError, blame
 if TYPE_CHECKING:
     from contexts.hypergraph import Hypergraph
 
+YAML = (".yaml", ".yml")
+
 verbs = typer.Typer(no_args_is_help=True, help="Orthogonality hypergraphs: tokens shared by orthonormal bases.")
 
 Source = Annotated[
@@ -44,17 +46,17 @@ def check(
 
     Example: `qattn contexts check cabello_18_9`
     """
-    from contexts import api, formats
+    from contexts import api, formats, hypergraph
 
+    with blame("--tolerance"):
+        hypergraph.as_tolerance(tolerance)
+    if convert is not None:
+        _check_ending(convert, (*formats.WRITERS, *YAML))
     h = _get(source, dimension, complete)
     with blame(source):
         result = api.check(h, tolerance)
     if convert is not None:
-        with blame(convert):
-            if convert.suffix.lower() in (".yaml", ".yml"):
-                _write_yaml(formats.to_dict(h), convert)
-            else:
-                formats.write(h, convert)
+        _write(h, convert)
     _show(result, as_json, words.check_lines)
     raise typer.Exit(0 if result["ok"] else 1)
 
@@ -78,6 +80,8 @@ def states(
     with blame(source):
         result = api.states(h, limit, listed)
     _show(result, as_json, words.states_lines)
+    if result["interrupted"]:
+        raise typer.Exit(130)
 
 
 @verbs.command()
@@ -96,8 +100,13 @@ def commute(
 
     Example: `qattn contexts commute bank --plot bank.svg`
     """
-    from contexts import api, formats
+    from contexts import api, drawing, formats, hypergraph
 
+    with blame("--tolerance"):
+        hypergraph.as_tolerance(tolerance)
+    if plot is not None:
+        with blame(plot):
+            drawing.check_ending(plot)
     is_observables = Path(source).suffix.lower() == ".json" and Path(source).is_file()
     with blame(source):
         is_observables = is_observables and formats.read_observables(Path(source)) is not None
@@ -105,8 +114,6 @@ def commute(
     with blame(source):
         result = api.commute(target, _numbers(eigenvalues, "--eigenvalues"), tolerance)
     if plot is not None:
-        from contexts import drawing
-
         with blame(plot):
             drawing.save(drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖"), plot)
     _show(result, as_json, words.commute_lines)
@@ -140,9 +147,9 @@ def realize(
     complex_rays: Annotated[bool, typer.Option("--complex", help="Allow complex rays.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Search, even if the source has vectors.")] = False,
     restarts: Annotated[int, typer.Option(min=0, help="Random starts of the numerical search.")] = 20,
-    seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random starts.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json).")
+        Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json, .yaml).")
     ] = None,
     dimension: Dimension = None,
     as_json: AsJson = False,
@@ -153,16 +160,15 @@ def realize(
     """
     from contexts import api, formats
 
+    if out is not None:
+        _check_ending(out, (".json", *YAML))
     h = _get(source, dimension)
     with blame(source):
         result = api.realize(h, level, complex_rays, seed, restarts, fresh)
     if out is not None and result["vectors"] is not None:
-        with blame(out):
-            formats.write(
-                formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out
-            )
+        _write(formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out)
     _show(result, as_json, words.realize_lines)
-    raise typer.Exit(1 if result["realizable"] is False else 0)
+    raise typer.Exit(130 if result["interrupted"] else 1 if result["realizable"] is False else 0)
 
 
 @verbs.command()
@@ -197,8 +203,10 @@ def draw(
 
     Example: `qattn contexts draw pentagon --state any --out pentagon.svg`
     """
-    from contexts import api
+    from contexts import api, drawing
 
+    with blame(out):
+        drawing.check_ending(out)
     h = _get(source, dimension, complete)
     with blame(source):
         result = api.draw(h, out, state)
@@ -257,15 +265,14 @@ def train(
 
 def _get(source: str, dimension: int | None = None, complete: bool = False) -> Hypergraph:
     """The hypergraph a person named, or a one-sentence error."""
-    from contexts import api, formats, vectors
+    from contexts import api, formats, textfiles, vectors
 
     path = Path(source)
-    with blame(source):
-        if path.suffix.lower() in (".yaml", ".yml"):
+    with blame(source or "FILE|NAME"):
+        if path.suffix.lower() in YAML:
+            textfiles.check_file(path)
             h = formats.from_dict(_yaml(path), path.stem)
             h = h if dimension is None else h.replace(dimension=dimension)
-        elif path.suffix.lower() in formats.READERS and not path.is_file():
-            raise ValueError("there is no such file")
         else:
             h = api.get(source, dimension)
         return vectors.complete(h) if complete else h
@@ -280,14 +287,26 @@ def _yaml(path: Path) -> Any:
     return document.data
 
 
-def _write_yaml(data: dict[str, Any], path: Path) -> None:
-    from ruamel.yaml import YAML
+def _check_ending(path: Path, known: tuple[str, ...]) -> None:
+    """Before the work: an output file whose ending says no known format."""
+    if path.suffix.lower() not in known:
+        raise UserError(f"{path}: the ending must be one of {', '.join(known)}; got {path.suffix or 'none'!r}")
 
-    yaml = YAML(typ="safe")
-    yaml.default_flow_style = None  # lists of plain values on one line
-    yaml.width = 110
-    with path.open("w", encoding="utf-8") as file:
-        yaml.dump(data, file)
+
+def _write(h: Hypergraph, path: Path) -> None:
+    from contexts import formats
+
+    with blame(path):
+        if path.suffix.lower() not in YAML:
+            formats.write(h, path)
+            return
+        from ruamel.yaml import YAML as Yaml
+
+        yaml = Yaml(typ="safe")
+        yaml.default_flow_style = None  # lists of plain values on one line
+        yaml.width = 110
+        with path.open("w", encoding="utf-8") as file:
+            yaml.dump(formats.to_dict(h), file)
 
 
 def _numbers(text: str, flag: str) -> list[float] | None:
@@ -300,20 +319,29 @@ def _numbers(text: str, flag: str) -> list[float] | None:
 
 
 def _weights(text: str) -> str | dict[str, float | int] | None:
+    from difflib import get_close_matches
+
+    from contexts import textfiles
+
     if not text or text == "multiplicity":
         return text or None
     if Path(text).suffix == ".json":
         with blame(text):
-            data = json.loads(Path(text).read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or not all(isinstance(w, int | float) for w in data.values()):
+            data = textfiles.read_json(text)
+        if not isinstance(data, dict) or not all(map(textfiles.is_number, data.values())):
             raise UserError(f"{text}: expected an object of atom: number")
         return {str(v): float(w) for v, w in data.items()}
     try:
-        return {name.strip(): float(number) for name, number in (part.split("=") for part in text.split(","))}
+        pairs = [(name.strip(), float(number)) for name, number in (part.rsplit("=", 1) for part in text.split(","))]
     except ValueError:
+        hint = "; did you mean multiplicity?" if get_close_matches(text, ["multiplicity"]) else ""
         raise UserError(
-            f"--weights: expected multiplicity, a .json file, or atom=number with commas; got {text!r}"
+            f"--weights: expected multiplicity, a .json file, or atom=number with commas; got {text!r}{hint}"
         ) from None
+    names = [name for name, _ in pairs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"--weights: atom {twice[0]!r} is given twice")
+    return dict(pairs)
 
 
 def _show(result: dict[str, Any], as_json: bool, lines: Callable[[dict[str, Any]], list[str]]) -> None:

@@ -34,8 +34,12 @@ def check_lines(r: dict[str, Any]) -> list[str]:
 
 
 def states_lines(r: dict[str, Any]) -> list[str]:
-    exact = "" if r["complete"] else f" or more ({r['reason']})"
-    lines = [f"{r['count']}{exact} two-valued states: {r['definition']}"]
+    exact = "" if r["complete"] else f" or more ({r['reason']})" if "reason" in r else ""
+    lines = [] if r["count"] is None else [f"{r['count']}{exact} two-valued states: {r['definition']}"]
+    if r["interrupted"]:
+        lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
+        found = f"; {len(r['states'])} listed" if "states" in r else ""
+        return [*lines, f"interrupted while {r['interrupted_while']}{found}"]
     if r["exists"]:
         lines.append(f"unital: {yes(r['unital'])}   separating: {yes(r['separating'])}")
         if r["never_true"]:
@@ -81,6 +85,7 @@ def bounds_lines(r: dict[str, Any]) -> list[str]:
 
 def realize_lines(r: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {yes(answer)}" for name, answer in r["levels"].items()]
+    lines += ["interrupted: what was found by then"] if r["interrupted"] else []
     if r["certificate"]:
         lines.append(f"certificate: {r['certificate']['rule']}")
     if r["vectors"]:
@@ -108,6 +113,7 @@ def train_lines(r: dict[str, Any]) -> list[str]:
     lines = [
         f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
     ]
+    lines.append(r["flex_says"])
     for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
         spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
         lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")

@@ -6,27 +6,12 @@ import importlib
 import json
 import re
 import shlex
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from contexts import formats, library
-from experiments.cli import main
-
-
-@pytest.fixture
-def qattn(monkeypatch, capsys):
-    """Run the command line; returns (exit code, stdout, stderr)."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["qattn", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out = capsys.readouterr()
-        return int(stop.value.code or 0), out.out, out.err
-
-    return run
 
 
 def data(answer: tuple[int, str, str]) -> dict:
@@ -244,6 +229,21 @@ def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
     code, out, err = qattn(*shlex.split(example))
     assert code == 0, err
     assert out
+
+
+def test_the_examples_in_the_docs_work(qattn, monkeypatch, tmp_path):
+    """Every indented command of docs/contexts.md, with the table it shows; training is cut to two steps."""
+    text = (Path(__file__).parents[2] / "docs" / "contexts.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pr.json").write_text(re.search(r"```json\n(.+?)```", text, re.DOTALL).group(1))
+    commands = re.findall(r"^    qattn (contexts .+)$", text, re.MULTILINE)
+    assert {c.split()[1] for c in commands} >= {"states", "bounds", "fraction", "realize", "draw", "train"}
+    for command in commands:
+        code, out, err = qattn(*shlex.split(command.replace("--steps 40", "--steps 2")))
+        assert code == 0, err
+        assert out
+    assert (tmp_path / "pentagon.svg").exists()
+    assert (tmp_path / "bug.yaml").exists()
 
 
 def test_hypergraphs_are_listed_with_their_sources(qattn):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,34 @@ def test_states_that_cannot_be_drawn(tmp_path, state, words):
 def test_unknown_picture_format(tmp_path):
     with pytest.raises(ValueError, match="ending must be one of"):
         api.draw("bank", tmp_path / "x.xyz")
+
+
+@pytest.mark.parametrize("name", ["pentagon", "bank", "specker_bug", "cabello", "cycle_8", "kcbs"])
+def test_no_name_touches_its_own_atom_or_ring(name):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = drawing.greechie(library.load(name))
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes[0]
+    for text in axes.texts:
+        centre = axes.transData.transform(text.xy)
+        box = text.get_window_extent()
+        gap = [max(box.x0 - centre[0], 0, centre[0] - box.x1), max(box.y0 - centre[1], 0, centre[1] - box.y1)]
+        assert np.hypot(*gap) > 6 * figure.dpi / 72  # a ring of 11 points across, and its line
+
+
+@pytest.mark.parametrize("name", ["mermin", "witting"])
+def test_no_label_of_the_heat_map_is_cut(name):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    result = api.commute(name)
+    figure = drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖")
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes[0]
+    for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
+        if name == "mermin":
+            assert [" ".join(t.get_text().split()) for t in ticks] == result["labels"]
+        assert not any("…" in t.get_text() for t in ticks)
+        boxes = [t.get_window_extent() for t in ticks]
+        assert all(b.x0 >= 0 and b.y0 >= 0 and b.x1 <= figure.bbox.x1 and b.y1 <= figure.bbox.y1 for b in boxes)
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import library, raypools
+from contexts import api, library, raypools
 from contexts import realize as rel
 from contexts.hypergraph import Hypergraph, from_graph
 from contexts.rigidity import edges_of, flex, jacobian
@@ -148,3 +148,12 @@ def test_complex_rays_are_found_in_their_pool():
     vectors = rel.search_pool(h.replace(vectors=None), rays, "faithful", np.random.default_rng(0))
     assert check_vectors(h.replace(vectors=vectors)).faithful
     assert any(np.iscomplexobj(x) and np.abs(x.imag).max() > 0.1 for x in vectors.values())
+
+
+def test_complex_asked_of_real_vectors_is_answered_for_complex_rays():
+    """Peres' 33 rays are rigid in R³ and bend in C³: --complex is not ignored."""
+    real, bent = api.realize("peres_33"), api.realize("peres_33", complex_rays=True)
+    assert (real["flex_of"], real["flex"]) == ("real rays", 0)
+    assert bent["flex_of"] == "complex rays"
+    assert bent["flex"] > 0
+    assert (real["how"], bent["how"]) == ("the vectors given", "the vectors given")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
-from contexts import sense_study, sense_tasks
+from contexts import library, sense_study, sense_tasks
+from contexts.intertwined import Bases
 from contexts.senses import Example, SenseClassifier, SenseTask, near, telling_words
 from experiments.tasks.polysemy import sense_task, transformer_accuracy
 
@@ -207,3 +210,19 @@ def test_bad_settings():
         SenseTask("t", ("a",), (Example(("a",), 0, 0),), ())
     with pytest.raises(ValueError, match="expected bank, MC, RP"):
         sense_task("nosuch")
+
+
+def test_flex_is_reported_before_any_training(monkeypatch):
+    said: list[str] = []
+    result = sense_study.study(sense_tasks.bank(per_sense=4), range(1), progress=said.append, steps=2)
+    assert said[0].startswith("bank: flex: none to compute (no cycles")
+    assert (result["flex"], result["flex_says"]) == (None, said[0].removeprefix("bank: "))
+    monkeypatch.setattr(sense_study.SenseClassifier, "build", _pentagon)
+    assert sense_study.flex_of(sense_tasks.bank(per_sense=4), {})["flex_says"] == "flex of the cyclic contexts: 2"
+
+
+def _pentagon(self: SenseClassifier, *_: object) -> None:
+    """Five bases of R³ in a ring in place of the task's star."""
+    h = library.load("pentagon")
+    contexts = [[h.index[v] for v in c] for c in h.contexts]
+    self.model = SimpleNamespace(bases=Bases(contexts, 3, torch.Generator().manual_seed(0)))
