@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contexts.packing.bounds import best_bound
+from contexts.packing.constructions import LARGEST
 from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
 from contexts.packing.measure import coherence, normalise
@@ -28,6 +29,7 @@ from contexts.packing.symmetry import Symmetry, paulis, random_cyclic, trivial, 
 
 POOL = 6  # packings kept as material for perturbation
 SAME = 1e-7  # two coherences closer than this count as the same local optimum
+LARGEST_D, LARGEST_N = 20_000, 100_000  # the sizes of packings that are built: up to the 98,280 lines of Leech
 MOST = 6000  # lines: beyond, the Gram matrix and its copies leave the memory of a laptop
 ENTRIES = 60_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
 GROUPS = 8  # symmetries tried in one round
@@ -49,6 +51,32 @@ class State:
     hits: int = 0
     pool: list[tuple[float, np.ndarray, str]] = dataclasses.field(default_factory=list)
 
+    def check_belongs(self, d: int, n: int, field: str) -> None:
+        """Raises ValueError where this search is for other lines than these."""
+        if (self.d, self.n, self.field) != (d, n, field):
+            raise ValueError(
+                f"the saved search is for d={self.d}, n={self.n}, {self.field}; asked for d={d}, n={n}, {field}"
+            )
+
+    def check(self) -> None:
+        """Raises ValueError where this is no state that a search could have left: one read from a damaged file."""
+        check_size("d", self.d)
+        check_size("n", self.n)
+        check_field(self.field)
+        if min(self.seed, self.round, self.hits) < 0:
+            raise ValueError("its seed, rounds and hits must be at least 0")
+        if not self.pool:
+            raise ValueError("it holds no packing")
+        for value, vectors, _ in self.pool:
+            if vectors.shape != (self.n, self.d):
+                raise ValueError(f"expected {self.n} vectors of dimension {self.d}, got the shape {vectors.shape}")
+            if vectors.dtype != (complex if self.field == "complex" else float):
+                raise ValueError(f"expected double precision {self.field} vectors, got {vectors.dtype}")
+            if not abs(coherence(vectors) - value) < 1e-9:
+                raise ValueError(
+                    f"its vectors have the coherence {coherence(vectors):.12f}, not {value:.12f} as it says"
+                )
+
     @property
     def coherence(self) -> float:
         return self.pool[0][0] if self.pool else math.inf
@@ -61,6 +89,16 @@ class State:
     @property
     def how(self) -> str:
         return self.pool[0][2]
+
+
+def check_workable(d: int, n: int) -> None:
+    """Raises ValueError where (d, n) is no pair of sizes, or the vectors and their certificate are beyond a laptop."""
+    check_size("d", d)
+    check_size("n", n)
+    if d > LARGEST_D:
+        raise ValueError(f"d must be at most {LARGEST_D} to build vectors, got {d}")
+    if n > LARGEST_N or n * d > LARGEST:
+        raise ValueError(f"n must be at most {min(LARGEST_N, LARGEST // d)} in dimension {d} to build vectors, got {n}")
 
 
 def optimize(
@@ -83,19 +121,16 @@ def optimize(
     batch of restarts; its random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
     ``state`` resumes an earlier search. ``progress`` is called after each round. n ≤ d gives an orthonormal set.
     """
-    check_size("d", d)
-    check_size("n", n)
+    check_workable(d, n)
     check_field(field)
     if state is None:
         state = State(d, n, field, seed)
-    elif (state.d, state.n, state.field) != (d, n, field):
-        raise ValueError(
-            f"the saved search is for d={state.d}, n={state.n}, {state.field}; asked for d={d}, n={n}, {field}"
-        )
+    else:
+        state.check_belongs(d, n, field)
     dtype = complex if field == "complex" else float
     if n <= d or d == 1:  # nothing to search: orthonormal vectors, or n copies of the only line
-        eye = np.eye(d, dtype=dtype)
-        state.pool = [(0.0 if n <= d else 1.0, eye[np.arange(n) % d], "orthonormal" if n <= d else "only one line")]
+        lines = np.eye(n, d, dtype=dtype) if n <= d else np.ones((n, 1), dtype)
+        state.pool = [(0.0 if n <= d else 1.0, lines, "orthonormal" if n <= d else "only one line")]
         return state
     if n > MOST:
         raise ValueError(f"the optimiser holds n² numbers: n must be at most {MOST}, got {n}")

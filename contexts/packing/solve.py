@@ -12,7 +12,7 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.constructions import best_construction
 from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
-from contexts.packing.optimize import State, optimize
+from contexts.packing.optimize import State, check_workable, optimize
 from contexts.packing.records import record
 
 MATCH = 1e-9  # relative: a packing this close to a proved bound meets it
@@ -47,6 +47,9 @@ def solve(
     The search is left out where a construction meets a proved bound, starts from the construction too where it does
     not, and stops at the shipped record (within its rounding) unless ``beat_record``.
     """
+    check_workable(d, n)
+    if state is not None:
+        state.check_belongs(d, n, field)
     bound, _ = best_bound(d, n, field)
     known = record(d, n, field)
     target = 0.0 if known is None or beat_record else known.coherence * (1 + 1e-10) + known.rounding
