@@ -25,7 +25,7 @@ def reason(error: BaseException) -> str:
     """Why a file could not be read, in a few words, without numpy's advice to load it unsafely."""
     text = (str(error).splitlines() or [""])[0]
     if "pickle" in text:
-        return "it holds Python objects, which are never loaded"
+        return "it is cut, damaged or holds Python objects, which are never loaded"
     return text.strip("\"'") or type(error).__name__
 
 

@@ -349,3 +349,54 @@ def test_messages_name_what_is_wrong(qattn, tmp_path, arguments, sentence):
     code, _, err = qattn(*arguments)
     assert (code, sentence in err) == (2, True)
     assert len(err.splitlines()) == 1
+
+
+TEXTS = {
+    "culprit": ("a 1 2 3\nb 1 x 3\n", "line 2: expected 3 numbers, got 'x'"),
+    "NaN": ("a 1 2 3\nbeta 1 nan 3\n", "line 2: the vector of 'beta' holds a NaN or an infinity"),
+    "overflow": ("a 1 2 3\nbeta 1 1e300 3\n", "line 2: the vector of 'beta' holds a NaN or an infinity"),
+    "zero": ("a 1 2 3\nbeta 0 0 0\n", "line 2: the vector of 'beta' is zero"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_bad_line_of_text_is_named(qattn, tmp_path, name):
+    text, sentence = TEXTS[name]
+    (tmp_path / "v.txt").write_text(text)
+    code, _, err = qattn("measure", "v.txt")
+    assert (code, f"v.txt: {sentence}" in err, len(err.splitlines())) == (2, True, 1)
+
+
+def test_text_may_be_separated_by_tabs(qattn, tmp_path):
+    (tmp_path / "v.txt").write_text("a\t1\t0\nb\t1\t1\n")
+    code, out, _ = qattn("measure", "v.txt", "--json")
+    assert (code, json.loads(out)["coherence"]) == (0, pytest.approx(math.sqrt(0.5)))
+
+
+def test_no_message_advises_to_load_a_file_unsafely(qattn, tmp_path):
+    np.save(tmp_path / "pickle.npy", np.array([{"a": 1}]), allow_pickle=True)
+    (tmp_path / "junk.npy").write_bytes(b"junk" * 40)
+    (tmp_path / "nothing.npy").write_bytes(b"")
+    for name in ("pickle.npy", "junk.npy", "nothing.npy"):
+        code, _, err = qattn("measure", name)
+        assert (code, f"{name}: not a .npy file of numbers" in err) == (2, True)
+        assert not any(advice in err for advice in ("allow_pickle", "unsafe", "trust"))
+
+
+def test_figures_have_points_and_a_key_for_every_kind_of_curve():
+    from experiments.config.packing import PackingStudy
+    from experiments.packing import figures, study
+
+    small = PackingStudy(fields=("real",), tolerances=(0.3, 0.5), dimensions=(8,), points=6)
+    curves, dots = study.all_curves(small), study.constructed(small)
+    drawn = figures.draw(small, curves, dots, study.fitted(curves, small), [], {})
+    axes = {name: figure.axes[0] for name, (_, figure) in drawn.items()}
+    marks = [line for line in axes["real-against-d"].lines if line.get_marker() == "D"]
+    assert (8, math.log10(120)) in [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks]  # E8
+    assert "construction" in axes["real-against-d"].get_legend().get_title().get_text()
+    key = axes["real-against-eps"].get_legend().get_title().get_text()
+    assert all(word in key for word in ("dashed", "dotted: Welch", "dash-dot: union bound", "construction"))
+    tied = axes["coherence-against-load"].collections[-1].get_segments()
+    assert len(tied) == len(dots)
+    welch = sorted(row["welch"] * math.sqrt(8) for row in dots)
+    np.testing.assert_allclose(sorted(segment[0][1] for segment in tied), welch)
