@@ -113,12 +113,14 @@ def optimize(
     patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> State:
     """Search for n lines of R^d or C^d of small coherence.
 
     Ends when the coherence is at most ``target`` or meets a proved bound, after ``rounds`` rounds or ``seconds`` of CPU
     time, or when the best has been met from ``patience`` starts since it was first found. A round is a
-    batch of restarts; its random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
+    batch of restarts, cut short where the time is over or ``stop()`` says so, and then done again on resuming. Its
+    random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
     ``state`` resumes an earlier search. ``progress`` is called after each round. n ≤ d gives an orthonormal set.
     """
     check_workable(d, n)
@@ -137,10 +139,14 @@ def optimize(
     bound, _ = best_bound(d, n, field)
     goal = max(target, bound * (1 + 1e-11))
     start = time.process_time()
+
+    def over() -> bool:
+        return time.process_time() - start > seconds or (stop is not None and stop())
+
     while state.coherence > goal and state.hits < patience:
-        if (rounds is not None and state.round >= rounds) or (state.round and time.process_time() - start > seconds):
+        if (rounds is not None and state.round >= rounds) or (state.pool and over()):
             break
-        _round(state)
+        _round(state, over)
         if progress:
             progress(state)
     return state
@@ -180,10 +186,12 @@ def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tup
     return top + np.log(total) / beta, gradient
 
 
-def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, iterations: int = 80) -> np.ndarray:
+def anneal(
+    x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, stop: Callable[[], bool], iterations: int = 80
+) -> np.ndarray:
     """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
 
-    A restart whose β has reached ``last`` waits, at that β, for the others.
+    A restart whose β has reached ``last`` waits, at that β, for the others. Ends early where ``stop()`` says so.
     """
     shape, dtype = x.shape, x.dtype
     beta = beta.copy()
@@ -195,18 +203,21 @@ def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, it
             value, slope = smoothed_maximum(points.view(dtype).reshape(-1, *shape[1:]), beta[which], symmetry)  # noqa: B023
             return value, slope.reshape(len(points), -1).view(float)
 
-        flat, _ = minimise(objective, flat, iterations)
+        flat, _ = minimise(objective, flat, iterations, stop=stop)
         x = flat.view(dtype).reshape(shape)
         if len(symmetry.fixed):
             x[:, symmetry.free :] = np.einsum("bfd,fde->bfe", x[:, symmetry.free :], symmetry.fixed)
         x = x / np.linalg.norm(x, axis=2, keepdims=True)
-        if (beta >= last).all():
+        if (beta >= last).all() or stop():
             return x
         beta = np.minimum(beta * 4, last)
 
 
-def _round(state: State) -> None:
-    """One batch of restarts of one kind; its best are polished and offered to the pool."""
+def _round(state: State, over: Callable[[], bool]) -> None:
+    """One batch of restarts of one kind; its best are polished and offered to the pool.
+
+    Where it is ``over`` before its end, what there is by then is offered as it is, and the round is not counted.
+    """
     d, n, field = state.d, state.n, state.field
     rng = np.random.default_rng([state.seed, state.round])
     kinds = ("random", "symmetric", "perturbed", "symmetric")
@@ -222,10 +233,17 @@ def _round(state: State) -> None:
             x, beta = _perturbed(state, rng, batch), beta * 10
         else:
             x = _gaussian(rng, (batch, rows, d), field)
-        x = anneal(x, beta, symmetry, last=HALFWAY * d)
+        x = anneal(x, beta, symmetry, last=HALFWAY * d, stop=over)
         promising = np.argsort(_coherences(symmetry.spread(x)))[: max(2, batch // 3)]
-        x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d)
-        _keep(state, symmetry.spread(x), kind if kind != "symmetric" else f"symmetric ({symmetry.name})")
+        x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d, stop=over)
+        how = kind if kind != "symmetric" else f"symmetric ({symmetry.name})"
+        full = symmetry.spread(x)
+        if over():
+            vectors = normalise(full[int(np.argmin(_coherences(full)))])
+            _offer(state, coherence(vectors), vectors, how)
+            state.round -= 1
+            return
+        _keep(state, full, how)
 
 
 def _keep(state: State, full: np.ndarray, how: str) -> None:

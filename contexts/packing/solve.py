@@ -41,6 +41,7 @@ def solve(
     patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Solution:
     """Look in the catalogue, then search as :func:`~contexts.packing.optimize.optimize`; the lower coherence wins.
 
@@ -62,7 +63,7 @@ def solve(
         if built[0] <= max(bound * (1 + MATCH), target) or n <= d:
             return Solution(vectors, built[0], built[2], state or State(d, n, field, seed))
     limits: dict[str, Any] = {"seconds": seconds, "rounds": rounds, "target": target, "patience": patience}
-    state = optimize(d, n, field, seed=seed, state=state, progress=progress, **limits)
+    state = optimize(d, n, field, seed=seed, state=state, progress=progress, stop=stop, **limits)
     if built is not None and built[0] <= state.coherence:
         return Solution(built[1], built[0], built[2], state)
     return Solution(state.vectors, state.coherence, f"optimised: {state.how}", state)

@@ -52,7 +52,15 @@ def optimize(
     from contexts.packing.certify import certify
     from contexts.packing.optimize import State, check_workable
     from contexts.packing.solve import solve
-    from experiments.packing.saved import certificate_path, check_writable, load_state, save, save_state, state_path
+    from experiments.packing.saved import (
+        certificate_path,
+        check_writable,
+        first_interrupt,
+        load_state,
+        save,
+        save_state,
+        state_path,
+    )
 
     with blame("--d, --n"):
         check_workable(d, n)
@@ -80,10 +88,10 @@ def optimize(
             clock = f"round {state.round}, {time.process_time() - started:.0f} s"
             print(f"{clock}: coherence {state.coherence:.10f} ({state.how})", end=end, file=sys.stderr, flush=True)
 
-    with blame("--d, --n"):
+    with blame("--d, --n"), first_interrupt() as interrupted:
         solution = solve(
             d, n, field.value, seed=seed or 0, seconds=seconds, rounds=rounds, constructions=constructions,
-            beat_record=beat_record, state=state, progress=progress,
+            beat_record=beat_record, state=state, progress=progress, stop=interrupted,
         )  # fmt: skip
     proof = certify(solution.vectors)
     save(
@@ -91,6 +99,11 @@ def optimize(
         solution.vectors,
         {"how": solution.how, "seed": solution.state.seed, "rounds": solution.state.round, **proof},
     )
+    if interrupted():
+        save_state(state_path(out), solution.state)
+        best = f"the best so far, coherence {proof['coherence']:.10f}"
+        print(f"qattn: stopped; {best}, is in {out}; --resume goes on", file=sys.stderr)
+        sys.exit(130)
     record = proof["record"]
     result: dict[str, Any] = {
         "d": d,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,23 @@ def check_writable(folder: Path, what: str) -> None:
         raise UserError(f"{what}: {there} is a file, not a folder; choose another place")
     if not os.access(there, os.W_OK | os.X_OK):
         raise UserError(f"{what}: the folder {there} cannot be written to; choose another place")
+
+
+@contextmanager
+def first_interrupt() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C only sets a flag, so that the work can be saved; a second one stops at once."""
+    pressed = False
+
+    def note(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def state_path(out: Path) -> Path:

@@ -400,3 +400,25 @@ def test_figures_have_points_and_a_key_for_every_kind_of_curve():
     assert len(tied) == len(dots)
     welch = sorted(row["welch"] * math.sqrt(8) for row in dots)
     np.testing.assert_allclose(sorted(segment[0][1] for segment in tied), welch)
+
+
+def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
+    import signal
+
+    from contexts.packing.optimize import anneal
+
+    pressed: list[None] = []
+
+    def interrupted(*arguments, **options):
+        if not pressed:  # a second one would stop at once
+            pressed.append(signal.raise_signal(signal.SIGINT))
+        return anneal(*arguments, **options)
+
+    arguments = ("optimize", "--d", 3, "--n", 13, "--out", "a.npy", "--no-constructions")
+    with monkeypatch.context() as patch:
+        patch.setattr("contexts.packing.optimize.anneal", interrupted)
+        code, _, err = qattn(*arguments)
+    assert code == 130
+    assert "is in a.npy; --resume goes on" in err
+    assert np.load(tmp_path / "a.npy").shape == (13, 3)
+    assert qattn(*arguments, "--resume", "--rounds", 1)[0] == 0
