@@ -211,6 +211,8 @@ def lower_capacity(d: int, eps: Number, field: str) -> tuple[float, str]:
 
 def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
     """The smallest of the upper bounds on ln N_ε(d), and its name; None where none applies (ε = 1: no limit)."""
+    if d == 1 and eps < 1:
+        return 0.0, "d = 1"  # several bounds agree here: the plainest is named
     found = [(value, name) for name, b in UPPER.items() if (value := b.function(d, eps, field)) is not None]
     return min(found) if found else None
 
