@@ -40,7 +40,7 @@ def welch(d: int, n: Number, field: str, order: int | None = None) -> float | No
         excess = n * math.exp(log_moment(d, k, field)) - 1
         if n < 2 or excess <= 1e-13:  # the moments fall with k: no higher order applies
             break
-        best = max(best or 0.0, (excess / (n - 1)) ** (0.5 / k))
+        best = max(best or 0.0, min(1.0, excess / (n - 1)) ** (0.5 / k))
     return best
 
 
@@ -110,7 +110,9 @@ COHERENCE_BOUNDS: dict[str, CoherenceBound] = {
 def best_bound(d: int, n: Number, field: str) -> tuple[float, str]:
     """The largest of :data:`COHERENCE_BOUNDS` at (d, n) and its name; (0, "trivial") where none applies (n ≤ d)."""
     _check(d, n, field)
-    found = [(value, name) for name, bound in COHERENCE_BOUNDS.items() if (value := bound.function(d, n, field))]
+    found = [
+        (min(1.0, value), name) for name, bound in COHERENCE_BOUNDS.items() if (value := bound.function(d, n, field))
+    ]
     # of two that agree to rounding, the one named first (the simpler) is quoted
     top = max((value for value, _ in found), default=0.0)
     return next((pair for pair in found if pair[0] >= top * (1 - 1e-13)), (0.0, "trivial"))

@@ -148,6 +148,12 @@ def plane_capacity(d: int, eps: Number, field: str) -> float | None:
     return _log_largest(plane, d, eps, field) if d == 2 and eps < 1 else None
 
 
+def one_line(d: int, eps: Number, field: str) -> float | None:
+    """d = 1 and ε < 1: a single line."""
+    _check(d, eps, field)
+    return 0.0 if d == 1 and eps < 1 else None
+
+
 def alon(d: int, eps: Number, field: str) -> float | None:
     """Alon's rank argument: N(1 − D ε^{2k}) ≤ D(1 − ε^{2k}) with D = C(d+k−1, k) ≥ rank of the k-th entrywise power.
 
@@ -194,6 +200,7 @@ UPPER: dict[str, CapacityBound] = {
     "bukh-cox": CapacityBound(bukh_cox_capacity, "epsilon below about 1/sqrt(d)"),
     "alon": CapacityBound(alon, "C(d+k-1,k) epsilon^{2k} < 1 for some order k <= 400"),
     "plane": CapacityBound(plane_capacity, "d = 2"),
+    "d = 1": CapacityBound(one_line, "d = 1, epsilon < 1"),
 }
 
 
@@ -205,7 +212,7 @@ def lower_capacity(d: int, eps: Number, field: str) -> tuple[float, str]:
 def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
     """The smallest of the upper bounds on ln N_ε(d), and its name; None where none applies (ε = 1: no limit)."""
     if d == 1 and eps < 1:
-        return 0.0, "d = 1"
+        return 0.0, "d = 1"  # several bounds agree here: the plainest is named
     found = [(value, name) for name, b in UPPER.items() if (value := b.function(d, eps, field)) is not None]
     return min(found) if found else None
 

@@ -49,6 +49,8 @@ def best_construction(d: int, n: int, field: str) -> Construction | None:
     """The lowest coherence among the buildable constructions with at least n lines; the smallest of equal ones."""
     check_size("n", n)
     found = [c for c in catalogue(d, field) if c.n >= n and c.buildable]
+    if d == 2 and n > 1:
+        found.append(_equally_spaced(n))
     return min(found, key=lambda c: (round(c.coherence, 12), c.n), default=None)
 
 
@@ -56,7 +58,19 @@ def largest_construction(d: int, eps: Number, field: str) -> Construction:
     """The most lines with coherence at most ε; at least the orthonormal basis. It may be too large to build."""
     check_epsilon(eps)
     found = [c for c in catalogue(d, field) if c.coherence <= eps * (1 + 1e-12)]
+    if d == 2 and 0 < eps < 1:
+        found.append(_equally_spaced(math.floor(math.pi / math.acos(eps) * (1 + 1e-12))))
     return max(found, key=lambda c: c.n)
+
+
+def _equally_spaced(n: int) -> Construction:
+    """n lines of R^2 at angles kπ/n: the optimum there, cos(π/n)."""
+
+    def build() -> np.ndarray:
+        angles = math.pi * np.arange(n) / n
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+
+    return Construction(f"{n} equally spaced lines", 2, n, max(0.0, math.cos(math.pi / n)), "real", True, build)
 
 
 def _real(d: int) -> Iterator[Construction]:
@@ -74,7 +88,7 @@ def _real(d: int) -> Iterator[Construction]:
     m = d.bit_length() - 1
     if d == 2**m and m >= 3:
         for t in range(2, 2 ** ((m + 1) // 2 - 1) + 1):
-            if (2 * t - 2) ** 2 < d:
+            if (2 * t - 2) ** 2 < d and t * math.log10(d) < 308:
                 bound = (2 * t - 2) / math.sqrt(d)
                 yield real(f"dual BCH code, t={t}", d**t, bound, partial(codes.dual_bch, d, t), exact=False)
     for kind, order, complex_only, n, eps in _steiner(d):
@@ -114,8 +128,8 @@ def _complex(d: int) -> Iterator[Construction]:
         if power[1] == 1:
             if d >= 5:
                 yield make("Alltop's Gabor frame and basis", d * d + d, 1 / math.sqrt(d), lambda: frames.alltop(d))
-            for degree in range(3, d):
-                if degree - 1 < math.sqrt(d):
+            for degree in range(3, min(d, math.isqrt(d - 1) + 2)):  # up to degree − 1 < √d
+                if degree * math.log10(d) < 308:
                     bound = (degree - 1) / math.sqrt(d)
                     yield make(
                         f"Weil phases of degree {degree}", d**degree, bound, partial(frames.weil, d, degree), False

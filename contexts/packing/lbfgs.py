@@ -17,11 +17,18 @@ Objective = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 ARMIJO = 1e-4
 
 
-def minimise(objective: Objective, x: np.ndarray, iterations: int, memory: int = 10, tolerance: float = 1e-9):
+def minimise(
+    objective: Objective,
+    x: np.ndarray,
+    iterations: int,
+    memory: int = 10,
+    tolerance: float = 1e-9,
+    stop: Callable[[], bool] | None = None,
+):
     """Minimise every row of ``x`` (B, N) for at most ``iterations`` steps; returns the new points and values.
 
     A problem stops when its gradient is below ``tolerance`` in every entry, or when its line search finds no descent
-    (the precision of float64 is reached); the others go on without it.
+    (the precision of float64 is reached); the others go on without it. All stop where ``stop()`` says so.
     """
     x = x.copy()
     everyone = np.arange(len(x))
@@ -34,7 +41,7 @@ def minimise(objective: Objective, x: np.ndarray, iterations: int, memory: int =
         if not keep.all():
             live = live[keep]
             history = [(s[keep], y[keep], r[keep]) for s, y, r in history]
-        if not len(live):
+        if not len(live) or (stop is not None and stop()):
             break
         direction = _two_loop(g[live], history, gamma[live])
         slope = np.einsum("bi,bi->b", direction, g[live])

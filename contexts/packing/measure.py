@@ -1,8 +1,9 @@
 """Exact coherence of given vectors, in blocks, so that memory stays bounded however many vectors there are.
 
 Lines are meant, not points: u and −u (or e^{iφ}u) have |cos| = 1 and are named as antipodal (phase) duplicates.
-Products are float32 (complex64) matrix products; every pair that is reported is recomputed in float64 from the rows as
-they were given. numpy is used throughout: it has no reduced-precision matrix mode (TF32, bf16) to guard against.
+Products are float32 (complex64) matrix products. A block whose largest entry lies within their error of a pair to
+report is recomputed in float64 from the rows as they were given, and so is each reported pair. numpy is used
+throughout: it has no reduced-precision matrix mode (TF32, bf16) to guard against.
 """
 
 from __future__ import annotations
@@ -58,20 +59,39 @@ class Measurement:
     sample: np.ndarray = dataclasses.field(repr=False)
 
 
-def normalise(vectors: np.ndarray, dtype: np.dtype | type | None = None) -> np.ndarray:
+class Changed:
+    """The rows of a matrix less their ``mean`` and their part along ``leading`` (d, r), computed a block at a time.
+
+    Stands for a matrix wherever one is measured, without a second copy of it: ``changed[rows]`` gives double precision
+    rows, divided by ``scale``.
+    """
+
+    ndim = 2
+
+    def __init__(self, matrix: np.ndarray, mean: np.ndarray, leading: np.ndarray, scale: float):
+        self.matrix, self.mean, self.leading, self.scale = matrix, mean, leading, scale
+        self.shape, self.dtype = matrix.shape, mean.dtype
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __getitem__(self, rows: slice | list[int]) -> np.ndarray:
+        block = np.asarray(self.matrix[rows], self.dtype) / self.scale - self.mean
+        return block - (block @ self.leading) @ self.leading.conj().T
+
+
+Matrix = np.ndarray | Changed
+
+
+def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> np.ndarray:
     """Unit rows of an (n, d) matrix, computed in double precision and returned in ``dtype`` (default: double).
 
     Raises ValueError for what is not a matrix of numbers, is empty, holds NaN or infinity, or has a zero row (named).
     """
     check_matrix(vectors)
-    double = np.complex128 if np.iscomplexobj(vectors) else np.float64
-    out = np.empty(vectors.shape, dtype or double)
-    for rows in _slices(len(vectors)):
-        block = np.asarray(vectors[rows], double)
-        bad = ~np.isfinite(block).all(axis=1)
-        if bad.any():
-            raise ValueError(f"row {rows.start + int(np.argmax(bad))} holds a NaN or an infinity")
-        top = np.abs(block).max(axis=1, keepdims=True)
+    out = np.empty(vectors.shape, dtype or _double(vectors))
+    for rows, block in _blocks(vectors):
+        top = _largest(block)
         if not top.all():
             raise ValueError(f"row {rows.start + int(np.argmin(top))} is the zero vector, which has no direction")
         block = block / top  # scaled first: squares of entries beyond 1e154 would overflow
@@ -79,8 +99,8 @@ def normalise(vectors: np.ndarray, dtype: np.dtype | type | None = None) -> np.n
     return out
 
 
-def check_matrix(vectors: np.ndarray) -> None:
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2:
+def check_matrix(vectors: Matrix) -> None:
+    if not isinstance(vectors, np.ndarray | Changed) or vectors.ndim != 2:
         shape = getattr(vectors, "shape", None)
         raise ValueError(f"expected a matrix (n vectors as rows, d columns), got {_what(vectors, shape)}")
     if vectors.dtype.kind not in "fciu":
@@ -89,7 +109,7 @@ def check_matrix(vectors: np.ndarray) -> None:
         raise ValueError(f"the matrix is empty: {vectors.shape[0]} vectors of dimension {vectors.shape[1]}")
 
 
-def coherence(vectors: np.ndarray) -> float:
+def coherence(vectors: Matrix) -> float:
     """max |⟨u,v⟩| over distinct rows after normalisation, in float64; 0 for a single vector. O(block · n) memory."""
     unit = normalise(vectors)
     top = 0.0
@@ -102,7 +122,7 @@ def coherence(vectors: np.ndarray) -> float:
 
 
 def measure(
-    vectors: np.ndarray,
+    vectors: Matrix,
     top: int = 10,
     seed: int = 0,
     progress: Progress | None = None,
@@ -121,6 +141,8 @@ def measure(
     nearest = np.zeros(n, np.float32)
     candidates = _TopPairs(top)
     duplicates = 0
+    # a float32 product of rows rounded to float32 errs by at most this (Higham, gamma_n); float64 decides within it
+    error = (8 + 2 * d if is_complex else 4 + d) * 2.0**-24
     total, done = n * n / 2, 0.0
     product = np.empty(BLOCK * BLOCK, unit.dtype)
     size = np.empty(BLOCK * BLOCK, np.float32) if is_complex else product
@@ -136,12 +158,13 @@ def measure(
         by_row, by_column = modulus.max(axis=1), modulus.max(axis=0)
         np.maximum(nearest[rows], by_row, out=nearest[rows])
         np.maximum(nearest[columns], by_column, out=nearest[columns])
-        peak = float(by_row.max())
-        if peak > DUPLICATE:
-            found = int(np.count_nonzero(modulus > DUPLICATE))
-            duplicates += found // 2 if rows == columns else found
-        if peak > candidates.threshold:
-            candidates.take(modulus, rows.start, columns.start, rows == columns)
+        peak = float(by_row.max()) + error
+        if peak > min(candidates.threshold, DUPLICATE):
+            modulus = np.abs(normalise(vectors[rows]) @ normalise(vectors[columns]).conj().T)
+            if rows == columns:
+                modulus[np.tri(len(modulus), dtype=bool)] = -1  # every pair once
+            duplicates += int(np.count_nonzero(modulus > DUPLICATE))
+            candidates.take(modulus, rows.start, columns.start)
         done += modulus.size * (0.5 if rows == columns else 1)
         if progress:
             progress(done / total)
@@ -167,7 +190,7 @@ def measure(
     )
 
 
-def greedy_subset(vectors: np.ndarray, eps: Number, most: int = 20_000) -> np.ndarray:
+def greedy_subset(vectors: Matrix, eps: Number, most: int = 20_000) -> np.ndarray:
     """Rows kept, in order, by keeping each whose |cos| with all kept so far is at most ε: an ε-coherent subset.
 
     A lower bound on the largest such subset. Looks at the first ``most`` rows.
@@ -190,7 +213,7 @@ def greedy_subset(vectors: np.ndarray, eps: Number, most: int = 20_000) -> np.nd
     return np.array(chosen, int)
 
 
-def effective_dimension(vectors: np.ndarray) -> float:
+def effective_dimension(vectors: Matrix) -> float:
     """Participation ratio (Σλ)²/Σλ² of the spectrum of Σ u u†, u the unit vectors: d if isotropic, 1 if parallel."""
     check_matrix(vectors)
     second = np.zeros((vectors.shape[1],) * 2, np.complex128 if np.iscomplexobj(vectors) else np.float64)
@@ -200,25 +223,45 @@ def effective_dimension(vectors: np.ndarray) -> float:
     return float(np.trace(second).real ** 2 / np.linalg.norm(second) ** 2)
 
 
-def centred(vectors: np.ndarray) -> np.ndarray:
-    """Rows minus their mean. Real embeddings share a common direction that raises every cosine."""
+def centring(vectors: np.ndarray) -> Changed:
+    """Rows minus their mean. Real embeddings share a common direction that raises every cosine.
+
+    Divided by the largest entry where that lies beyond 1e±100, whose squares would leave double precision.
+    """
     check_matrix(vectors)
-    mean = vectors.mean(axis=0, dtype=np.complex128 if np.iscomplexobj(vectors) else np.float64)
-    return vectors - (mean.astype(vectors.dtype) if vectors.dtype.kind in "fc" else mean)
+    largest = max(float(_largest(block).max()) for _, block in _blocks(vectors))
+    scale = 1.0 if largest == 0 or 1e-100 < largest < 1e100 else largest
+    mean = sum(((block / scale).sum(axis=0) for _, block in _blocks(vectors)), np.zeros(1)) / len(vectors)
+    return Changed(vectors, mean, np.zeros((vectors.shape[1], 0)), scale)
 
 
-def all_but_the_top(vectors: np.ndarray, remove: int | None = None) -> np.ndarray:
+def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> Changed:
     """Centred rows with their ``remove`` (default: d/100, at least 1) leading principal components taken out.
 
     Mu & Viswanath 2018, "All-but-the-Top". Raises ValueError unless 0 ≤ remove < d.
     """
-    remove = max(1, vectors.shape[1] // 100) if remove is None else remove
-    if not 0 <= remove < vectors.shape[1]:
-        raise ValueError(f"can remove 0 to {vectors.shape[1] - 1} principal components, got {remove}")
-    rest = centred(vectors)
-    _, axes = np.linalg.eigh(rest.conj().T @ rest)
-    leading = axes[:, vectors.shape[1] - remove :]
-    return rest - (rest @ leading) @ leading.conj().T
+    check_matrix(vectors)
+    d = vectors.shape[1]
+    remove = max(1, d // 100) if remove is None else remove
+    if not 0 <= remove < d:
+        raise ValueError(f"can remove 0 to {d - 1} principal components, got {remove}")
+    changed = centring(vectors)
+    second = np.zeros((d, d), changed.dtype)
+    for rows in _slices(len(vectors)):
+        block = changed[rows]
+        second += block.T @ block.conj()
+    changed.leading = np.linalg.eigh(second)[1][:, d - remove :]
+    return changed
+
+
+def centred(vectors: np.ndarray) -> np.ndarray:
+    """:func:`centring` as a matrix."""
+    return centring(vectors)[:]
+
+
+def all_but_the_top(vectors: np.ndarray, remove: int | None = None) -> np.ndarray:
+    """:func:`removing_the_top` as a matrix."""
+    return removing_the_top(vectors, remove)[:]
 
 
 class _TopPairs:
@@ -226,16 +269,16 @@ class _TopPairs:
 
     def __init__(self, count: int):
         self.count = count
-        self.values = np.empty(0, np.float32)
+        self.values = np.empty(0)
         self.rows = np.empty(0, int)
         self.columns = np.empty(0, int)
         self.threshold = -1.0
 
-    def take(self, modulus: np.ndarray, row: int, column: int, diagonal: bool) -> None:
-        flat = np.flatnonzero(modulus > self.threshold)
+    def take(self, modulus: np.ndarray, row: int, column: int) -> None:
+        flat, few = modulus.reshape(-1), min(self.count, modulus.size)
+        flat = np.sort(np.argpartition(flat, flat.size - few)[flat.size - few :])
+        flat = flat[modulus.reshape(-1)[flat] > self.threshold]
         i, j = np.divmod(flat, modulus.shape[1])
-        if diagonal:
-            flat, i, j = flat[i < j], i[i < j], j[i < j]
         values = np.concatenate([self.values, modulus.reshape(-1)[flat]])
         rows, columns = np.concatenate([self.rows, i + row]), np.concatenate([self.columns, j + column])
         best = np.argsort(-values, kind="stable")[: self.count]
@@ -247,7 +290,7 @@ class _TopPairs:
         return zip(self.rows.tolist(), self.columns.tolist(), strict=True)
 
 
-def _recheck(vectors: np.ndarray, i: int, j: int) -> Pair:
+def _recheck(vectors: Matrix, i: int, j: int) -> Pair:
     u, v = normalise(vectors[[i, j]])
     product = np.vdot(u, v)
     modulus = min(1.0, float(abs(product)))
@@ -286,6 +329,28 @@ def _gemm_peak(unit: np.ndarray) -> float:
             np.matmul(a, a.T, out=out)
         best = min(best, time.process_time() - start)
     return 4 * (8 if np.iscomplexobj(unit) else 2) * len(a) ** 2 * unit.shape[1] / max(best, 1e-9) / 1e9
+
+
+def _double(vectors: Matrix) -> type:
+    return np.complex128 if np.iscomplexobj(vectors) else np.float64
+
+
+def _blocks(vectors: Matrix) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of rows in double precision. Raises ValueError where one holds NaN or infinity (the row is named)."""
+    for rows in _slices(len(vectors)):
+        with np.errstate(over="ignore"):  # extended precision may exceed double: an infinity, named below
+            block: np.ndarray = np.asarray(vectors[rows], _double(vectors))
+        bad = ~np.isfinite(block).all(axis=1)
+        if bad.any():
+            raise ValueError(f"row {rows.start + int(np.argmax(bad))} holds a NaN or an infinity")
+        yield rows, block
+
+
+def _largest(block: np.ndarray) -> np.ndarray:
+    """The largest |Re| or |Im| of each row, as a column; |z| itself may overflow."""
+    if np.iscomplexobj(block):
+        return np.maximum(np.abs(block.real), np.abs(block.imag)).max(axis=1, keepdims=True)
+    return np.abs(block).max(axis=1, keepdims=True)
 
 
 def _slices(n: int, block: int = BLOCK) -> Iterator[slice]:

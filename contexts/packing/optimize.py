@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contexts.packing.bounds import best_bound
+from contexts.packing.constructions import LARGEST
 from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
 from contexts.packing.measure import coherence, normalise
@@ -28,6 +29,7 @@ from contexts.packing.symmetry import Symmetry, paulis, random_cyclic, trivial, 
 
 POOL = 6  # packings kept as material for perturbation
 SAME = 1e-7  # two coherences closer than this count as the same local optimum
+LARGEST_D, LARGEST_N = 20_000, 100_000  # the sizes of packings that are built: up to the 98,280 lines of Leech
 MOST = 6000  # lines: beyond, the Gram matrix and its copies leave the memory of a laptop
 ENTRIES = 60_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
 GROUPS = 8  # symmetries tried in one round
@@ -49,6 +51,32 @@ class State:
     hits: int = 0
     pool: list[tuple[float, np.ndarray, str]] = dataclasses.field(default_factory=list)
 
+    def check_belongs(self, d: int, n: int, field: str) -> None:
+        """Raises ValueError where this search is for other lines than these."""
+        if (self.d, self.n, self.field) != (d, n, field):
+            raise ValueError(
+                f"the saved search is for d={self.d}, n={self.n}, {self.field}; asked for d={d}, n={n}, {field}"
+            )
+
+    def check(self) -> None:
+        """Raises ValueError where this is no state that a search could have left: one read from a damaged file."""
+        check_size("d", self.d)
+        check_size("n", self.n)
+        check_field(self.field)
+        if min(self.seed, self.round, self.hits) < 0:
+            raise ValueError("its seed, rounds and hits must be at least 0")
+        if not self.pool:
+            raise ValueError("it holds no packing")
+        for value, vectors, _ in self.pool:
+            if vectors.shape != (self.n, self.d):
+                raise ValueError(f"expected {self.n} vectors of dimension {self.d}, got the shape {vectors.shape}")
+            if vectors.dtype != (complex if self.field == "complex" else float):
+                raise ValueError(f"expected double precision {self.field} vectors, got {vectors.dtype}")
+            if not abs(coherence(vectors) - value) < 1e-9:
+                raise ValueError(
+                    f"its vectors have the coherence {coherence(vectors):.12f}, not {value:.12f} as it says"
+                )
+
     @property
     def coherence(self) -> float:
         return self.pool[0][0] if self.pool else math.inf
@@ -63,6 +91,16 @@ class State:
         return self.pool[0][2]
 
 
+def check_workable(d: int, n: int) -> None:
+    """Raises ValueError where (d, n) is no pair of sizes, or the vectors and their certificate are beyond a laptop."""
+    check_size("d", d)
+    check_size("n", n)
+    if d > LARGEST_D:
+        raise ValueError(f"d must be at most {LARGEST_D} to build vectors, got {d}")
+    if n > LARGEST_N or n * d > LARGEST:
+        raise ValueError(f"n must be at most {min(LARGEST_N, LARGEST // d)} in dimension {d} to build vectors, got {n}")
+
+
 def optimize(
     d: int,
     n: int,
@@ -75,37 +113,40 @@ def optimize(
     patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> State:
     """Search for n lines of R^d or C^d of small coherence.
 
     Ends when the coherence is at most ``target`` or meets a proved bound, after ``rounds`` rounds or ``seconds`` of CPU
     time, or when the best has been met from ``patience`` starts since it was first found. A round is a
-    batch of restarts; its random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
+    batch of restarts, cut short where the time is over or ``stop()`` says so, and then done again on resuming. Its
+    random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
     ``state`` resumes an earlier search. ``progress`` is called after each round. n ≤ d gives an orthonormal set.
     """
-    check_size("d", d)
-    check_size("n", n)
+    check_workable(d, n)
     check_field(field)
     if state is None:
         state = State(d, n, field, seed)
-    elif (state.d, state.n, state.field) != (d, n, field):
-        raise ValueError(
-            f"the saved search is for d={state.d}, n={state.n}, {state.field}; asked for d={d}, n={n}, {field}"
-        )
+    else:
+        state.check_belongs(d, n, field)
     dtype = complex if field == "complex" else float
     if n <= d or d == 1:  # nothing to search: orthonormal vectors, or n copies of the only line
-        eye = np.eye(d, dtype=dtype)
-        state.pool = [(0.0 if n <= d else 1.0, eye[np.arange(n) % d], "orthonormal" if n <= d else "only one line")]
+        lines = np.eye(n, d, dtype=dtype) if n <= d else np.ones((n, 1), dtype)
+        state.pool = [(0.0 if n <= d else 1.0, lines, "orthonormal" if n <= d else "only one line")]
         return state
     if n > MOST:
         raise ValueError(f"the optimiser holds n² numbers: n must be at most {MOST}, got {n}")
     bound, _ = best_bound(d, n, field)
     goal = max(target, bound * (1 + 1e-11))
     start = time.process_time()
+
+    def over() -> bool:
+        return time.process_time() - start > seconds or (stop is not None and stop())
+
     while state.coherence > goal and state.hits < patience:
-        if (rounds is not None and state.round >= rounds) or (state.round and time.process_time() - start > seconds):
+        if (rounds is not None and state.round >= rounds) or (state.pool and over()):
             break
-        _round(state)
+        _round(state, over)
         if progress:
             progress(state)
     return state
@@ -145,10 +186,12 @@ def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tup
     return top + np.log(total) / beta, gradient
 
 
-def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, iterations: int = 80) -> np.ndarray:
+def anneal(
+    x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, stop: Callable[[], bool], iterations: int = 80
+) -> np.ndarray:
     """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
 
-    A restart whose β has reached ``last`` waits, at that β, for the others.
+    A restart whose β has reached ``last`` waits, at that β, for the others. Ends early where ``stop()`` says so.
     """
     shape, dtype = x.shape, x.dtype
     beta = beta.copy()
@@ -160,18 +203,21 @@ def anneal(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, it
             value, slope = smoothed_maximum(points.view(dtype).reshape(-1, *shape[1:]), beta[which], symmetry)  # noqa: B023
             return value, slope.reshape(len(points), -1).view(float)
 
-        flat, _ = minimise(objective, flat, iterations)
+        flat, _ = minimise(objective, flat, iterations, stop=stop)
         x = flat.view(dtype).reshape(shape)
         if len(symmetry.fixed):
             x[:, symmetry.free :] = np.einsum("bfd,fde->bfe", x[:, symmetry.free :], symmetry.fixed)
         x = x / np.linalg.norm(x, axis=2, keepdims=True)
-        if (beta >= last).all():
+        if (beta >= last).all() or stop():
             return x
         beta = np.minimum(beta * 4, last)
 
 
-def _round(state: State) -> None:
-    """One batch of restarts of one kind; its best are polished and offered to the pool."""
+def _round(state: State, over: Callable[[], bool]) -> None:
+    """One batch of restarts of one kind; its best are polished and offered to the pool.
+
+    Where it is ``over`` before its end, what there is by then is offered as it is, and the round is not counted.
+    """
     d, n, field = state.d, state.n, state.field
     rng = np.random.default_rng([state.seed, state.round])
     kinds = ("random", "symmetric", "perturbed", "symmetric")
@@ -187,10 +233,17 @@ def _round(state: State) -> None:
             x, beta = _perturbed(state, rng, batch), beta * 10
         else:
             x = _gaussian(rng, (batch, rows, d), field)
-        x = anneal(x, beta, symmetry, last=HALFWAY * d)
+        x = anneal(x, beta, symmetry, last=HALFWAY * d, stop=over)
         promising = np.argsort(_coherences(symmetry.spread(x)))[: max(2, batch // 3)]
-        x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d)
-        _keep(state, symmetry.spread(x), kind if kind != "symmetric" else f"symmetric ({symmetry.name})")
+        x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d, stop=over)
+        how = kind if kind != "symmetric" else f"symmetric ({symmetry.name})"
+        full = symmetry.spread(x)
+        if over():
+            vectors = normalise(full[int(np.argmin(_coherences(full)))])
+            _offer(state, coherence(vectors), vectors, how)
+            state.round -= 1
+            return
+        _keep(state, full, how)
 
 
 def _keep(state: State, full: np.ndarray, how: str) -> None:

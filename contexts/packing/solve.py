@@ -12,7 +12,7 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.constructions import best_construction
 from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
-from contexts.packing.optimize import State, optimize
+from contexts.packing.optimize import State, check_workable, optimize
 from contexts.packing.records import record
 
 MATCH = 1e-9  # relative: a packing this close to a proved bound meets it
@@ -41,12 +41,16 @@ def solve(
     patience: int = 150,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Solution:
     """Look in the catalogue, then search as :func:`~contexts.packing.optimize.optimize`; the lower coherence wins.
 
     The search is left out where a construction meets a proved bound, starts from the construction too where it does
     not, and stops at the shipped record (within its rounding) unless ``beat_record``.
     """
+    check_workable(d, n)
+    if state is not None:
+        state.check_belongs(d, n, field)
     bound, _ = best_bound(d, n, field)
     known = record(d, n, field)
     target = 0.0 if known is None or beat_record else known.coherence * (1 + 1e-10) + known.rounding
@@ -59,7 +63,7 @@ def solve(
         if built[0] <= max(bound * (1 + MATCH), target) or n <= d:
             return Solution(vectors, built[0], built[2], state or State(d, n, field, seed))
     limits: dict[str, Any] = {"seconds": seconds, "rounds": rounds, "target": target, "patience": patience}
-    state = optimize(d, n, field, seed=seed, state=state, progress=progress, **limits)
+    state = optimize(d, n, field, seed=seed, state=state, progress=progress, stop=stop, **limits)
     if built is not None and built[0] <= state.coherence:
         return Solution(built[1], built[0], built[2], state)
     return Solution(state.vectors, state.coherence, f"optimised: {state.how}", state)

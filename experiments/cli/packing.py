@@ -36,7 +36,9 @@ def optimize(
     rounds: Annotated[
         int | None, typer.Option(help="Stop after so many rounds: the result then depends on the seed alone.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of every random number (0, or the saved search's).", show_default=False)
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the vectors (.npy), others beside.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the state saved beside --out.")] = False,
     beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
@@ -48,23 +50,32 @@ def optimize(
     Example: `qattn packing optimize --d 4 --n 13 --field complex`
     """
     from contexts.packing.certify import certify
-    from contexts.packing.fields import check_size
-    from contexts.packing.optimize import State
+    from contexts.packing.optimize import State, check_workable
     from contexts.packing.solve import solve
-    from experiments.packing.saved import certificate_path, load_state, save, save_state, state_path
+    from experiments.packing.saved import (
+        certificate_path,
+        check_writable,
+        first_interrupt,
+        load_state,
+        save,
+        save_state,
+        state_path,
+    )
 
     with blame("--d, --n"):
-        check_size("d", d)
-        check_size("n", n)
+        check_workable(d, n)
     if not seconds > 0:
         raise UserError(f"--seconds: expected a positive number, got {seconds}")
     if rounds is not None and rounds < 1:
         raise UserError(f"--rounds: expected at least 1, got {rounds}")
-    if seed < 0:
-        raise UserError(f"--seed: expected a number of at least 0, got {seed}")
+    _check_seed(seed)
     out = out or Path(f"packing_{field.value}_d{d}_n{n}.npy")
     if out.suffix != ".npy":
         raise UserError(f"--out {out}: expected a name that ends in .npy")
+    check_writable(out.parent, f"--out {out}")
+    state = load_state(state_path(out)) if resume else None
+    if state is not None and seed not in (None, state.seed):
+        raise UserError(f"--seed {seed}: the saved search has the seed {state.seed}; leave --seed out to go on with it")
     started = time.process_time()
     shown = {"coherence": math.inf}
 
@@ -77,13 +88,22 @@ def optimize(
             clock = f"round {state.round}, {time.process_time() - started:.0f} s"
             print(f"{clock}: coherence {state.coherence:.10f} ({state.how})", end=end, file=sys.stderr, flush=True)
 
-    with blame("--d, --n"):
+    with blame("--d, --n"), first_interrupt() as interrupted:
         solution = solve(
-            d, n, field.value, seed=seed, seconds=seconds, rounds=rounds, constructions=constructions,
-            beat_record=beat_record, state=load_state(state_path(out)) if resume else None, progress=progress,
+            d, n, field.value, seed=seed or 0, seconds=seconds, rounds=rounds, constructions=constructions,
+            beat_record=beat_record, state=state, progress=progress, stop=interrupted,
         )  # fmt: skip
     proof = certify(solution.vectors)
-    save(out, solution.vectors, {"how": solution.how, "seed": seed, "rounds": solution.state.round, **proof})
+    save(
+        out,
+        solution.vectors,
+        {"how": solution.how, "seed": solution.state.seed, "rounds": solution.state.round, **proof},
+    )
+    if interrupted():
+        save_state(state_path(out), solution.state)
+        best = f"the best so far, coherence {proof['coherence']:.10f}"
+        print(f"qattn: stopped; {best}, is in {out}; --resume goes on", file=sys.stderr)
+        sys.exit(130)
     record = proof["record"]
     result: dict[str, Any] = {
         "d": d,
@@ -138,10 +158,12 @@ def measure(
     """
     from contexts.packing.fields import check_epsilon
     from experiments.packing.embeddings import describe
+    from experiments.packing.saved import check_writable
     from experiments.packing.vectors import load_vectors
 
     if top < 1:
         raise UserError(f"--top: expected at least 1, got {top}")
+    _check_seed(seed)
     for value in eps or ():
         with blame("--eps"):
             check_epsilon(value)
@@ -153,6 +175,9 @@ def measure(
     def progress(done: float) -> None:
         if show:
             print(f"{100 * done:3.0f} %", end="\r", file=sys.stderr, flush=True)
+
+    if figure is not None:
+        check_writable(figure.parent, f"--figure {figure}")
 
     with blame(vectors.source):
         result, samples = describe(vectors, top, tuple(eps or ()), variants, seed, progress)
@@ -186,7 +211,8 @@ def capacity(
     """
     if config is None:
         if d is None or eps is None:
-            raise UserError("expected --d and --eps for one point, or --config FILE for the study, got neither")
+            got = "neither" if d is eps else "--eps alone" if d is None else "--d alone"
+            raise UserError(f"expected --d and --eps for one point, or --config FILE for the study, got {got}")
         _point(d, eps, field.value, as_json)
         return
     if d is not None or eps is not None:
@@ -200,6 +226,11 @@ def capacity(
         print(json.dumps(result, allow_nan=False))
     else:
         print(f"{result['report']}")
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and seed < 0:
+        raise UserError(f"--seed: expected a number of at least 0, got {seed}")
 
 
 def _config_path(config: str) -> Path:
@@ -282,6 +313,6 @@ def _measured(result: dict[str, Any]) -> None:
     for pair in result["nearest_pairs"]:
         print(f"  {pair['coherence']:.9f}  {pair['names'][0]} | {pair['names'][1]}  {pair['kind']}")
     print(
-        f"{result['cpu_seconds']:.1f} CPU-s; {result['gflops']:.1f} GFLOP per CPU-second, "
+        f"{result['cpu_seconds']:.1f} CPU-s in all; over all pairs {result['gflops']:.1f} GFLOP per CPU-second, "
         f"{100 * result['fraction_of_peak']:.0f} % of this machine's bare matrix product"
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 LN10 = math.log(10)
+KEY = "◆ construction   ● optimised   · random   ★ embedding"
 MARKS = {"construction": "D", "random": ".", "optimised": "o", "embedding": "*"}
 
 
@@ -54,7 +55,7 @@ def draw(
     for field in study.fields:
         mine = [row for row in curves if row["field"] == field]
         dots = [row for row in points if row["field"] == field]
-        made[f"{field}-against-d"] = against_dimension(mine, study)
+        made[f"{field}-against-d"] = against_dimension(mine, dots, study)
         made[f"{field}-against-eps"] = against_tolerance(mine, dots, [f for f in fits if f["field"] == field], study)
         made[f"{field}-collapse"] = collapse(mine, dots, study)
     if len(study.fields) == 2:
@@ -69,15 +70,21 @@ def draw(
     return figures
 
 
-def against_dimension(curves: Rows, study: PackingStudy) -> Figure:
+def against_dimension(curves: Rows, points: Rows, study: PackingStudy) -> Figure:
+    """Packings are drawn in the colour of the tightest tolerance of the study that they meet."""
     figure, axes = _canvas(3.6)
     for k, eps in enumerate(study.tolerances):
         color = PALETTE[k % len(PALETTE)]
         low = _line(curves, "greedy", along="dimension", eps=eps)
         high = _line(curves, "levenshtein", along="dimension", eps=eps)
         _band(axes, low, high, "d", color, f"ε = {eps:g}")
+    for row in points:
+        met = [(eps, k) for k, eps in enumerate(study.tolerances) if row["coherence"] <= eps * (1 + 1e-12)]
+        if met:
+            color = PALETTE[min(met)[1] % len(PALETTE)]
+            axes.plot(row["d"], math.log10(row["n"]), MARKS[row["kind"]], color=color, ms=5, mec=INK, mew=0.4)
     axes.set(xscale="log", yscale="symlog", xlabel="dimension d", ylabel="log₁₀ N", ylim=(0, None))
-    _legend(axes)
+    _legend(axes, f"{KEY}   (coherence at most ε)")
     return figure
 
 
@@ -103,7 +110,9 @@ def against_tolerance(curves: Rows, points: Rows, fits: Rows, study: PackingStud
                     row["coherence"], math.log10(row["n"]), MARKS[row["kind"]], color=color, ms=5, mec=INK, mew=0.4
                 )
     axes.set(xscale="log", yscale="symlog", xlabel="tolerance ε", ylabel="log₁₀ N", ylim=(0, None))
-    _legend(axes, "◆ construction   ● optimised   · random   ★ embedding   × the paper's form falls below d")
+    bands = "thick: Levenshtein; thin: greedy; dotted: Welch; dash-dot: union bound"
+    paper = "dashed: the paper's two exponentials; × the upper one falls below d"
+    _legend(axes, f"{KEY}\n{bands}\n{paper}")
     return figure
 
 
@@ -159,6 +168,10 @@ def load(points: Rows) -> Figure:
     for name, color in (("random", FAINT), ("welch", INK)):
         x = [row["n"] / row["d"] for row in points]
         y = [row[name] * math.sqrt(row["d"]) for row in points]
+        if name == "welch":  # which mark belongs to which packing
+            axes.vlines(
+                x, y, [row["coherence"] * math.sqrt(row["d"]) for row in points], color=color, lw=0.5, alpha=0.6
+            )
         axes.plot(x, y, "_", color=color, ms=9, label="random, predicted" if name == "random" else "Welch's bound")
     axes.set(xscale="log", xlabel="N / d", ylabel="μ √d")
     axes.set_ylim(0, None)

@@ -12,7 +12,8 @@ def whole(log_n: float | None, up: bool) -> int | float | None:
     n = math.exp(log_n)
     if n > 2**53:
         return n
-    return math.ceil(n * (1 - 1e-9)) if up else math.floor(n * (1 + 1e-9))
+    slack = min(1e-9 * n, 0.25)  # more would take whole vectors away: 10^9 must not become 999,999,999
+    return math.ceil(n - slack) if up else math.floor(n + slack)
 
 
 def power_of_ten(log_n: float | None) -> str:

@@ -16,12 +16,13 @@ from contexts.packing import capacity
 from contexts.packing.bounds import welch
 from contexts.packing.constructions import catalogue
 from contexts.packing.interference import interference, random_spread, tight_spread
-from contexts.packing.measure import centred, coherence, measure
+from contexts.packing.measure import centring, coherence, measure
 from contexts.packing.solve import solve
 from experiments.config.packing import PackingStudy
 from experiments.errors import blame
 from experiments.files import write_bytes, write_json, write_text
-from experiments.packing.vectors import load_vectors
+from experiments.packing.saved import check_writable
+from experiments.packing.vectors import Vectors, load_vectors
 
 Rows = list[dict[str, Any]]
 CURVES = {
@@ -46,6 +47,16 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
+    check_writable(out := Path(out), f"--out {out}")
+    # a missing file or a NaN is found before minutes of work
+    tables = {path: load_vectors(*_file_and_tensor(path)) for path in (*study.embeddings, *map(str, extra))}
+    embedded = []
+    samples: dict[str, tuple[int, str, dict[str, np.ndarray]]] = {}
+    for path, vectors in tables.items():
+        say(f"measuring {path}")
+        row, drawn = embedding_point(vectors, study.seed)
+        embedded.append(row)
+        samples[Path(path).name] = (row["d"], row["field"], drawn)
     say("bounds")
     curves = all_curves(study)
     fits = fitted(curves, study)
@@ -54,14 +65,8 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
     for size in study.optimised:
         say(f"optimising {size.n} lines of dimension {size.d}, {size.field}")
         points += optimised_point(study, size)
-    samples: dict[str, tuple[int, str, dict[str, np.ndarray]]] = {}
-    for path in (*study.embeddings, *map(str, extra)):
-        say(f"measuring {path}")
-        row, drawn = embedding_point(path, study.seed)
-        points.append(row)
-        samples[Path(path).name] = (row["d"], row["field"], drawn)
+    points += embedded
     read = interference_rows(study)
-    out = Path(out)
     for name, rows in (("curves", curves), ("points", points), ("interference", read), ("fits", fits)):
         if rows:
             write_text(out / f"{name}.csv", table(rows))
@@ -159,12 +164,15 @@ def optimised_point(study: PackingStudy, size: Any) -> Rows:
     return [_point("optimised", size.field, size.d, size.n, found.coherence, found.how)]
 
 
-def embedding_point(path: str, seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _file_and_tensor(path: str) -> tuple[str, str | None]:
     name, _, tensor = path.partition("::")  # FILE::TENSOR
-    vectors = load_vectors(name, tensor or None)
+    return name, tensor or None
+
+
+def embedding_point(vectors: Vectors, seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with blame(vectors.source):
         raw = measure(vectors.matrix, 1, seed)
-        middle = measure(centred(vectors.matrix), 1, seed)
+        middle = measure(centring(vectors.matrix), 1, seed)
     row = _point("embedding", raw.field, raw.d, raw.n, raw.coherence, vectors.source)
     return row, {"as given": raw.sample, "centred": middle.sample}
 

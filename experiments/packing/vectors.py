@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.errors import UserError
+from experiments.packing.saved import reason
 
 MODEL = "model.safetensors"
 
@@ -50,8 +51,8 @@ def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
 def _npy(path: Path) -> Vectors:
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise UserError(f"{path}: not a .npy file of numbers ({str(error).splitlines()[0]})") from error
+    except (ValueError, EOFError, OSError, MemoryError) as error:
+        raise UserError(f"{path}: not a .npy file of numbers ({reason(error)})") from error
     return Vectors(_matrix(matrix, path), None, str(path))
 
 
@@ -84,7 +85,7 @@ def _text(path: Path) -> Vectors:
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                parts = line.rstrip("\n").rstrip(" ").split(" ")
+                parts = line.rstrip().replace("\t", " ").split(" ")
                 if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                     announced, d = int(parts[0]), int(parts[1])
                     continue
@@ -109,12 +110,19 @@ def _numbers(parts: list[str], d: int, path: Path, number: int) -> np.ndarray:
     if len(parts) < d + 1:
         raise UserError(f"{path}: line {number}: expected {d} numbers as in the lines before, got {len(parts) - 1}")
     try:
-        values = np.array(parts[len(parts) - d :], dtype=np.float32)
+        with np.errstate(over="ignore"):  # beyond float32: an infinity, refused below
+            values = np.array(parts[len(parts) - d :], dtype=np.float32)
     except ValueError as error:
-        raise UserError(f"{path}: line {number}: expected {d} numbers, got {parts[-1][:20]!r}") from error
+        culprit = next(part for part in parts[len(parts) - d :] if not _is_number(part))
+        raise UserError(f"{path}: line {number}: expected {d} numbers, got {culprit[:20]!r}") from error
     # a longer line is a token with spaces in it, unless what would be the token's tail are numbers too
     if len(parts) > d + 1 and all(_is_number(part) for part in parts[1:]):
         raise UserError(f"{path}: line {number}: expected {d} numbers as in the lines before, got {len(parts) - 1}")
+    token = " ".join(parts[: len(parts) - d])[:40]
+    if not np.isfinite(values).all():
+        raise UserError(f"{path}: line {number}: the vector of {token!r} holds a NaN or an infinity; remove the line")
+    if not values.any():
+        raise UserError(f"{path}: line {number}: the vector of {token!r} is zero, without direction; remove the line")
     return values
 
 

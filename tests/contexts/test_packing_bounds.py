@@ -245,3 +245,13 @@ def test_random_coherence_median_matches_a_measured_control():
 def test_bad_input_is_one_sentence(call, word):
     with pytest.raises(ValueError, match=word.replace("(", r"\(")):
         call()
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_one_dimension_has_one_line_and_no_bound_passes_one(field):
+    for n in range(2, 40):
+        assert bounds.best_bound(1, n, field)[0] == 1
+        assert all((bound.function(1, n, field) or 0) <= 1 for bound in bounds.COHERENCE_BOUNDS.values())
+    found = {name: bound.function(1, 0.5, field) for name, bound in capacity.UPPER.items()}
+    assert min(value for value in found.values() if value is not None) == 0  # ln 1
+    assert capacity.UPPER["d = 1"].function(1, 1, field) is None

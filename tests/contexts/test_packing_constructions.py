@@ -229,3 +229,15 @@ def test_kerdock_lines_meet_rankins_bound_and_odd_orders_are_refused():
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 17, 200])
+def test_equally_spaced_lines_of_the_plane_meet_the_bound(n):
+    entry = best_construction(2, n, "real")
+    assert coherence(entry.build()[:n]) == pytest.approx(best_bound(2, n, "real")[0], abs=1e-12)
+    if n > 2:
+        assert largest_construction(2, math.cos(math.pi / n), "real").n == n
+
+
+def test_the_catalogue_of_a_huge_prime_dimension_is_found_at_once():
+    assert max(entry.n for entry in catalogue(1_000_000_007, "complex")) < 10**308

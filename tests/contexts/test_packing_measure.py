@@ -13,11 +13,13 @@ from contexts.packing import capacity
 from contexts.packing.measure import (
     all_but_the_top,
     centred,
+    centring,
     coherence,
     effective_dimension,
     greedy_subset,
     measure,
     normalise,
+    removing_the_top,
 )
 
 GOLDEN = (1 + math.sqrt(5)) / 2
@@ -166,3 +168,55 @@ def test_anisotropy_is_undone_by_centring_and_by_all_but_the_top():
     assert effective_dimension(np.eye(7)) == pytest.approx(7)
     with pytest.raises(ValueError, match="can remove 0 to 19"):
         all_but_the_top(vectors, 20)
+
+
+def e8_roots():
+    axes = [s * np.eye(8)[i] + t * np.eye(8)[j] for i in range(8) for j in range(i) for s, t in ((1, 1), (1, -1))]
+    halves = [(1, *signs) for signs in np.ndindex(*(2,) * 7)]
+    halves = [np.array([1, *(1 - 2 * b for b in bits[1:])]) / 2 for bits in halves if sum(bits[1:]) % 2 == 0]
+    return np.array(axes + halves, float)
+
+
+@pytest.mark.parametrize("top", [1, 3])
+def test_the_largest_of_many_nearly_equal_cosines_is_the_largest(top):
+    """The 120 lines of E8, 3360 pairs at 1/2, shaken by 1e-8: float32 cannot tell them apart; float64 can."""
+    for seed in range(5):
+        shaken = e8_roots() + 1e-8 * np.random.default_rng(seed).standard_normal((120, 8))
+        unit = shaken / np.linalg.norm(shaken, axis=1, keepdims=True)
+        expected = np.sort(np.abs(unit @ unit.T)[np.triu_indices(120, 1)])[::-1][:top]
+        found = [pair.coherence for pair in measure(shaken, top).pairs]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.clongdouble, ">f4", np.int16, np.complex64])
+def test_every_dtype_of_numbers_is_measured_in_all_variants(dtype):
+    vectors = (np.random.default_rng(6).standard_normal((30, 4)) * 8).round().astype(dtype)
+    double = vectors.astype(complex if np.iscomplexobj(vectors) else float)
+    for change in (centred, all_but_the_top, np.asarray):
+        assert measure(change(vectors)).coherence == pytest.approx(coherence(change(double)), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 1.7e308, 1e38])
+@pytest.mark.parametrize("dtype", [float, complex, np.float32])
+def test_variants_of_huge_and_tiny_entries_do_not_overflow(size, dtype):
+    if dtype is np.float32 and not 1e-38 < size < 3e38:
+        size = 3e38
+    vectors = np.random.default_rng(7).uniform(-1, 1, (20, 4)).astype(dtype)
+    if dtype is complex:
+        vectors = vectors + 1j * vectors[::-1]
+        vectors /= 2
+    for change in (centred, all_but_the_top, np.asarray):
+        found = measure(change((vectors * dtype(size)).astype(dtype))).coherence
+        assert found == pytest.approx(measure(change(vectors)).coherence, abs=1e-6 if dtype is np.float32 else 1e-10)
+
+
+def test_variants_need_no_second_copy_of_the_matrix():
+    vectors = np.random.default_rng(8).standard_normal((6000, 800)).astype(np.float32)  # 19 MB
+    peaks = []
+    tracemalloc.start()
+    for change in (np.asarray, centring, removing_the_top):
+        tracemalloc.reset_peak()
+        measure(change(vectors), 1, sample_pairs=100_000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert max(peaks[1:]) < peaks[0] + 16 * 1024 * 800  # one more block of 1024 rows in float64, and d x d numbers

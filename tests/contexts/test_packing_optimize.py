@@ -104,7 +104,7 @@ def test_groups_are_unitary_groups_with_the_stated_orbits(field):
 
 def test_weyl_heisenberg_orbits_find_sics():
     symmetry = weyl_heisenberg(7, 49)
-    x = anneal(lines(0, 40, 7, "complex")[:, None, :], np.full(40, 7.0), symmetry, last=1e5)
+    x = anneal(lines(0, 40, 7, "complex")[:, None, :], np.full(40, 7.0), symmetry, last=1e5, stop=lambda: False)
     best = min(coherence(v) for v in symmetry.spread(x))
     assert best == pytest.approx(1 / math.sqrt(8), abs=1e-4)
     assert weyl_heisenberg(3, 10) is None
@@ -220,3 +220,15 @@ def test_starts_are_random_because_equal_or_orthogonal_starts_do_not_move():
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_a_search_ends_within_a_round_and_keeps_its_best(field):
+    """The clock and a stop are heeded at every step: 900 lines, whose first round takes minutes."""
+    steps = iter(range(10**6))
+    found = optimize(12, 900, field, seconds=1e9, stop=lambda: next(steps) >= 3)
+    assert next(steps) < 20
+    assert found.coherence == pytest.approx(coherence(found.vectors), abs=1e-15)
+    assert found.round == 0  # to be done again on resuming
+    found.check()
+    assert optimize(12, 900, field, seconds=1e-3).vectors.shape == (900, 12)

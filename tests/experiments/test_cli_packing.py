@@ -226,3 +226,199 @@ def test_study_writes_report_figures_and_numbers(qattn, tmp_path):
     assert (code, "tolerances" in err) == (2, True)
     code, _, err = qattn("capacity", "--config", "small.yaml", "--set", "packing.interference.active=[50]")
     assert (code, "fewer active features than features" in err) == (2, True)
+
+
+def damage(name, path):
+    """Overwrite a saved search as the name says."""
+    with np.load(path) as file:
+        parts = dict(file)
+    parts["vectors"] = parts["vectors"].copy()
+    if name == "empty":
+        path.write_bytes(b"")
+    elif name == "cut":
+        path.write_bytes(path.read_bytes()[:200])
+    elif name == "an .npy by its content":
+        with path.open("wb") as out:
+            np.save(out, np.eye(3))
+    else:
+        if name == "scalar numbers":
+            parts["numbers"] = np.array(3)
+        elif name == "scalar coherences":
+            parts["coherences"] = np.array(0.5)
+        elif name == "zero vector":
+            parts["vectors"][0, 0] = 0
+        elif name == "NaN":
+            parts["vectors"][0, 0, 0] = np.nan
+        elif name == "shape":
+            parts["vectors"] = parts["vectors"][:, :-1]
+        elif name == "wrong coherence":
+            parts["coherences"] = parts["coherences"] - 0.1
+        elif name == "empty pool":
+            parts |= {key: parts[key][:0] for key in ("coherences", "vectors", "how")}
+        elif name == "objects":
+            parts["how"] = np.array([{}], dtype=object)
+        np.savez(path, allow_pickle=True, **parts)
+
+
+DAMAGES = (
+    "empty", "cut", "an .npy by its content", "scalar numbers", "scalar coherences", "zero vector", "NaN", "shape",
+    "wrong coherence", "empty pool", "objects",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_search_is_refused_in_one_sentence(qattn, tmp_path, name):
+    arguments = ("optimize", "--d", 3, "--n", 5, "--no-constructions", "--out", "a.npy")
+    assert qattn(*arguments, "--rounds", 1)[0] == 0
+    damage(name, tmp_path / "a.state.npz")
+    code, _, err = qattn(*arguments, "--resume", "--rounds", 2)
+    assert code == 2
+    assert "a.state.npz: not a saved search (" in err
+    assert "remove it and run without --resume" in err
+    assert "allow_pickle" not in err
+    assert len(err.splitlines()) == 1
+
+
+def test_resume_keeps_the_seed_of_the_search(qattn, tmp_path):
+    arguments = ("optimize", "--d", 2, "--n", 7, "--field", "complex", "--beat-record", "--out", "a.npy")
+    assert qattn(*arguments, "--rounds", 1, "--seed", 3)[0] == 0
+    code, _, err = qattn(*arguments, "--rounds", 2, "--resume", "--seed", 99)
+    assert (code, "--seed 99: the saved search has the seed 3" in err) == (2, True)
+    assert qattn(*arguments, "--rounds", 2, "--resume")[0] == 0
+    assert json.loads((tmp_path / "a.json").read_text())["seed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "sentence"),
+    [
+        (10**9, 2, "d must be at most 20000 to build vectors, got 1000000000"),
+        (3, 10**9, "n must be at most 100000 in dimension 3"),
+        (10_000, 50_000, "n must be at most 3000 in dimension 10000"),
+    ],
+)
+def test_packings_too_large_to_build_are_refused_at_once(qattn, d, n, sentence):
+    code, _, err = qattn("optimize", "--d", d, "--n", n)
+    assert (code, sentence in err) == (2, True)
+
+
+def test_counts_of_a_large_dimension_lose_no_vector(qattn):
+    _, out, _ = qattn("capacity", "--d", 10**9, "--eps", 0.5, "--json")
+    result = json.loads(out)
+    assert result["lower"]["orthonormal basis"] == 10**9
+    assert result["constructed"]["n"] == 10**9 + 1  # a simplex
+    _, out, _ = qattn("capacity", "--d", 1, "--eps", 0.5, "--json")
+    assert json.loads(out)["upper"]["d = 1"] == 1
+
+
+STUDY = "packing:\n  tolerances: [0.2]\n  dimensions: [4]\n  points: 3\n  embeddings: [{}]\n"
+
+
+@pytest.mark.parametrize(
+    ("embedding", "more", "sentence"),
+    [
+        ("", ("--vectors", "nope.npy"), "nope.npy: no such file"),
+        ("nope.npy", (), "nope.npy: no such file"),
+        ("zero.npy", (), "row 1 is the zero vector"),
+        ("", ("--out", "plain/report"), "--out plain/report: plain is a file, not a folder"),
+        ("", ("--out", "plain"), "--out plain: plain is a file, not a folder"),
+    ],
+)
+def test_a_study_checks_its_input_before_work(qattn, tmp_path, embedding, more, sentence):
+    (tmp_path / "small.yaml").write_text(STUDY.format(embedding))
+    (tmp_path / "plain").write_text("")
+    np.save(tmp_path / "zero.npy", np.array([[1.0, 2], [0, 0]]))
+    code, _, err = qattn("capacity", "--config", "small.yaml", *more)
+    assert (code, sentence in err) == (2, True)
+    assert "bounds" not in err.splitlines()  # the first work of a study
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("capacity", "--eps", 0.2), "got --eps alone"),
+        (("capacity", "--d", 3), "got --d alone"),
+        (("capacity",), "got neither"),
+        (("optimize", "--d", 3, "--n", 5, "--out", "plain/a.npy"), "--out plain/a.npy: plain is a file, not a folder"),
+        (("measure", "good.npy", "--figure", "plain/a.svg"), "--figure plain/a.svg: plain is a file, not a folder"),
+        (("measure", "good.npy", "--seed", -1), "qattn: --seed: expected a number of at least 0, got -1"),
+    ],
+)
+def test_messages_name_what_is_wrong(qattn, tmp_path, arguments, sentence):
+    (tmp_path / "plain").write_text("")
+    np.save(tmp_path / "good.npy", np.eye(3))
+    code, _, err = qattn(*arguments)
+    assert (code, sentence in err) == (2, True)
+    assert len(err.splitlines()) == 1
+
+
+TEXTS = {
+    "culprit": ("a 1 2 3\nb 1 x 3\n", "line 2: expected 3 numbers, got 'x'"),
+    "NaN": ("a 1 2 3\nbeta 1 nan 3\n", "line 2: the vector of 'beta' holds a NaN or an infinity"),
+    "overflow": ("a 1 2 3\nbeta 1 1e300 3\n", "line 2: the vector of 'beta' holds a NaN or an infinity"),
+    "zero": ("a 1 2 3\nbeta 0 0 0\n", "line 2: the vector of 'beta' is zero"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_bad_line_of_text_is_named(qattn, tmp_path, name):
+    text, sentence = TEXTS[name]
+    (tmp_path / "v.txt").write_text(text)
+    code, _, err = qattn("measure", "v.txt")
+    assert (code, f"v.txt: {sentence}" in err, len(err.splitlines())) == (2, True, 1)
+
+
+def test_text_may_be_separated_by_tabs(qattn, tmp_path):
+    (tmp_path / "v.txt").write_text("a\t1\t0\nb\t1\t1\n")
+    code, out, _ = qattn("measure", "v.txt", "--json")
+    assert (code, json.loads(out)["coherence"]) == (0, pytest.approx(math.sqrt(0.5)))
+
+
+def test_no_message_advises_to_load_a_file_unsafely(qattn, tmp_path):
+    np.save(tmp_path / "pickle.npy", np.array([{"a": 1}]), allow_pickle=True)
+    (tmp_path / "junk.npy").write_bytes(b"junk" * 40)
+    (tmp_path / "nothing.npy").write_bytes(b"")
+    for name in ("pickle.npy", "junk.npy", "nothing.npy"):
+        code, _, err = qattn("measure", name)
+        assert (code, f"{name}: not a .npy file of numbers" in err) == (2, True)
+        assert not any(advice in err for advice in ("allow_pickle", "unsafe", "trust"))
+
+
+def test_figures_have_points_and_a_key_for_every_kind_of_curve():
+    from experiments.config.packing import PackingStudy
+    from experiments.packing import figures, study
+
+    small = PackingStudy(fields=("real",), tolerances=(0.3, 0.5), dimensions=(8,), points=6)
+    curves, dots = study.all_curves(small), study.constructed(small)
+    drawn = figures.draw(small, curves, dots, study.fitted(curves, small), [], {})
+    axes = {name: figure.axes[0] for name, (_, figure) in drawn.items()}
+    marks = [line for line in axes["real-against-d"].lines if line.get_marker() == "D"]
+    assert (8, math.log10(120)) in [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks]  # E8
+    assert "construction" in axes["real-against-d"].get_legend().get_title().get_text()
+    key = axes["real-against-eps"].get_legend().get_title().get_text()
+    assert all(word in key for word in ("dashed", "dotted: Welch", "dash-dot: union bound", "construction"))
+    tied = axes["coherence-against-load"].collections[-1].get_segments()
+    assert len(tied) == len(dots)
+    welch = sorted(row["welch"] * math.sqrt(8) for row in dots)
+    np.testing.assert_allclose(sorted(segment[0][1] for segment in tied), welch)
+
+
+def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
+    import signal
+
+    from contexts.packing.optimize import anneal
+
+    pressed: list[None] = []
+
+    def interrupted(*arguments, **options):
+        if not pressed:  # a second one would stop at once
+            pressed.append(signal.raise_signal(signal.SIGINT))
+        return anneal(*arguments, **options)
+
+    arguments = ("optimize", "--d", 3, "--n", 13, "--out", "a.npy", "--no-constructions")
+    with monkeypatch.context() as patch:
+        patch.setattr("contexts.packing.optimize.anneal", interrupted)
+        code, _, err = qattn(*arguments)
+    assert code == 130
+    assert "is in a.npy; --resume goes on" in err
+    assert np.load(tmp_path / "a.npy").shape == (13, 3)
+    assert qattn(*arguments, "--resume", "--rounds", 1)[0] == 0
