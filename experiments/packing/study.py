@@ -22,7 +22,7 @@ from experiments.config.packing import PackingStudy
 from experiments.errors import blame
 from experiments.files import write_bytes, write_json, write_text
 from experiments.packing.saved import check_writable
-from experiments.packing.vectors import Vectors, load_vectors
+from experiments.packing.vectors import Vectors, load_all
 
 Rows = list[dict[str, Any]]
 CURVES = {
@@ -49,14 +49,14 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
 
     check_writable(out := Path(out), f"--out {out}")
     # a missing file or a NaN is found before minutes of work
-    tables = {path: load_vectors(*_file_and_tensor(path)) for path in (*study.embeddings, *map(str, extra))}
+    tables = [v for path in (*study.embeddings, *map(str, extra)) for v in load_all(*_file_and_tensor(path))]
     embedded = []
     samples: dict[str, tuple[int, str, dict[str, np.ndarray]]] = {}
-    for path, vectors in tables.items():
-        say(f"measuring {path}")
+    for vectors in tables:
+        say(f"measuring {vectors.source}")
         row, drawn = embedding_point(vectors, study.seed)
         embedded.append(row)
-        samples[Path(path).name] = (row["d"], row["field"], drawn)
+        samples[Path(vectors.source).name] = (row["d"], row["field"], drawn)
     say("bounds")
     curves = all_curves(study)
     fits = fitted(curves, study)
