@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from contexts.packing.bounds import best_bound
+from contexts.packing.capacity import random_coherence
 from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
@@ -58,7 +59,7 @@ def solve(
     target = 0.0 if known is None or beat_record else known.coherence * (1 + 1e-10) + known.rounding
     built: tuple[float, np.ndarray, str] | None = None
     entry = best_construction(d, n, field) if constructions else None
-    if entry is not None and entry.coherence < 1:
+    if entry is not None and entry.coherence < random_coherence(d, n, field):  # else random lines do as well
         vectors = normalise(entry.build()[:n].astype(complex if field == "complex" else float))
         part = f", {n} of its {entry.n} lines" if entry.n > n else ""
         built = (coherence(vectors), vectors, f"construction: {entry.name}{part}")

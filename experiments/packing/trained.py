@@ -23,7 +23,7 @@ def matrices(folder: Path) -> dict[str, Vectors]:
     """
     trained = loading.load(folder)
     model, tokenizer = trained.model, trained.tokenizer
-    tokens = [repr(tokenizer.decode([k]))[1:-1] for k in range(tokenizer.size)]
+    tokens = [_shown(tokenizer.decode([k])) for k in range(tokenizer.size)]
     found = {}
     with torch.no_grad():
         for part, matrix in (("embedding", _embedding(model)), ("readout", _readout(model))):
@@ -42,6 +42,12 @@ def chosen(folder: Path, part: str | None) -> list[Vectors]:
         has = " and ".join(found) or "neither of them"
         raise UserError(f"{folder}: this model has no {part or 'embedding or readout'} of its own; it has {has}")
     return [found[part]]
+
+
+def _shown(token: str) -> str:
+    """A token on one line of a table: blanks in quotes, line ends escaped."""
+    quoted = repr(token)
+    return quoted[1:-1] if token.strip() else quoted
 
 
 def _embedding(model: Any) -> torch.Tensor | None:
