@@ -60,7 +60,8 @@ def _embedding(model: Any) -> torch.Tensor | None:
 
 
 def _readout(model: Any) -> torch.Tensor | None:
-    head, readout = getattr(model, "head", None), getattr(model, "readout", None)
+    head: Any = getattr(model, "head", None)
+    readout: Any = getattr(model, "readout", None)
     if isinstance(getattr(head, "weight", None), torch.Tensor):
         return head.weight
     if hasattr(readout, "frame"):  # Born: rows of the isometry
