@@ -34,7 +34,8 @@ def block_sizes(d: int) -> list[int]:
     """Sizes w for which d coordinates have blocks of w that cover more than a few of their pairs."""
     if not 2 <= d <= LARGEST_D:
         return []
-    planes = {w for q in ORDERS if prime_power(q) for w in (q, q + 1) if (w - 1) ** 2 < d <= w * w}
+    planes = {q for q in ORDERS if prime_power(q) and (q - 1) ** 2 < d <= q * q}
+    planes |= {q + 1 for q in ORDERS if prime_power(q) and q * q < d <= q * q + q + 1}
     return sorted({2, *planes, *({3} if 6 <= d <= LARGEST_TRIPLES else ())})
 
 

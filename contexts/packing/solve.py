@@ -40,7 +40,7 @@ def solve(
     rounds: int | None = None,
     constructions: bool = True,
     beat_record: bool = False,
-    patience: int = 400,
+    patience: int = 2000,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
     stop: Callable[[], bool] | None = None,

@@ -97,6 +97,8 @@ def test_blocks_meet_in_one_point_at_most_and_are_as_many_as_stated():
         assert (len(found), set(np.diag(shared).tolist())) == (number, {size})
         np.fill_diagonal(shared, 0)
         assert shared.max() <= 1
+    for d in range(1, 202):
+        assert all(configurations.number_of_blocks(d, size) > 0 for size in configurations.block_sizes(d))
     with pytest.raises(ValueError, match="no blocks of 6 of 40"):
         configurations.blocks(40, 6)
 
