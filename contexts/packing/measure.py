@@ -1,8 +1,8 @@
 """Exact coherence of given vectors, in blocks, so that memory stays bounded however many vectors there are.
 
 Lines are meant, not points: u and −u (or e^{iφ}u) have |cos| = 1 and are named as antipodal (phase) duplicates.
-Products are float32 (complex64) matrix products. A block whose largest entry lies within their error of a pair to
-report is recomputed in float64 from the rows as they were given, and so is each reported pair. numpy is used
+Products are float32 (complex64) matrix products. Every pair that lies within their error of one to report is recomputed
+in float64 from the rows as they were given. numpy is used
 throughout: it has no reduced-precision matrix mode (TF32, bf16) to guard against.
 """
 
@@ -154,19 +154,17 @@ def measure(
         gram = product[: shape[0] * shape[1]].reshape(shape)
         right = unit[columns].conj().T if is_complex else unit[columns].T
         np.matmul(unit[rows], right, out=gram)
-        modulus = np.abs(gram, out=size[: gram.size].reshape(shape))
-        if rows == columns:
-            np.fill_diagonal(modulus, 0)
-        by_row, by_column = modulus.max(axis=1), modulus.max(axis=0)
+        modulus = size[: gram.size].reshape(shape)
+        by_row, by_column = _largest_of(gram, modulus, diagonal=rows == columns)
         np.maximum(nearest[rows], by_row, out=nearest[rows])
         np.maximum(nearest[columns], by_column, out=nearest[columns])
-        peak = float(by_row.max()) + error
-        if peak > min(candidates.threshold, DUPLICATE):
-            modulus = np.abs(normalise(vectors[rows]) @ normalise(vectors[columns]).conj().T)
+        if float(by_row.max()) + error > min(candidates.threshold, DUPLICATE):
             if rows == columns:
                 modulus[np.tri(len(modulus), dtype=bool)] = -1  # every pair once
-            duplicates += int(np.count_nonzero(modulus > DUPLICATE))
-            candidates.take(modulus, rows.start, columns.start)
+            i, j = np.nonzero(modulus > candidates.cut(modulus, error))
+            exact = _moduli(vectors, rows, columns, i, j)
+            duplicates += int(np.count_nonzero(exact > DUPLICATE))
+            candidates.take(exact, i + rows.start, j + columns.start)
         done += modulus.size * (0.5 if rows == columns else 1)
         if progress:
             progress(done / total)
@@ -276,13 +274,15 @@ class _TopPairs:
         self.columns = np.empty(0, int)
         self.threshold = -1.0
 
-    def take(self, modulus: np.ndarray, row: int, column: int) -> None:
-        flat, few = modulus.reshape(-1), min(self.count, modulus.size)
-        flat = np.sort(np.argpartition(flat, flat.size - few)[flat.size - few :])
-        flat = flat[modulus.reshape(-1)[flat] > self.threshold]
-        i, j = np.divmod(flat, modulus.shape[1])
-        values = np.concatenate([self.values, modulus.reshape(-1)[flat]])
-        rows, columns = np.concatenate([self.rows, i + row]), np.concatenate([self.columns, j + column])
+    def cut(self, modulus: np.ndarray, error: float) -> float:
+        """Entries of a block at or below this cannot be among the largest, nor duplicates, given their ``error``."""
+        few = min(self.count, modulus.size)
+        kth = float(np.partition(modulus.reshape(-1), modulus.size - few)[modulus.size - few])
+        return max(-0.5, min(max(self.threshold - error, kth - 2 * error), DUPLICATE - error) - 1e-7)
+
+    def take(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+        values = np.concatenate([self.values, values])
+        rows, columns = np.concatenate([self.rows, rows]), np.concatenate([self.columns, columns])
         best = np.argsort(-values, kind="stable")[: self.count]
         self.values, self.rows, self.columns = values[best], rows[best], columns[best]
         if len(values) >= self.count:
@@ -290,6 +290,26 @@ class _TopPairs:
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         return zip(self.rows.tolist(), self.columns.tolist(), strict=True)
+
+
+def _largest_of(gram: np.ndarray, modulus: np.ndarray, diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """|gram| into ``modulus``, 0 on a diagonal, and its largest entries by row and column; a strip in cache a time."""
+    by_row, by_column = np.empty(len(gram), np.float32), np.zeros(gram.shape[1], np.float32)
+    for strip in _slices(len(gram), 128):
+        part = np.abs(gram[strip], out=modulus[strip])
+        if diagonal:
+            part[np.arange(len(part)), np.arange(strip.start, strip.stop)] = 0
+        part.max(axis=1, out=by_row[strip])
+        np.maximum(by_column, part.max(axis=0), out=by_column)
+    return by_row, by_column
+
+
+def _moduli(vectors: Matrix, rows: slice, columns: slice, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """|cos| in float64 of the pairs (i, j) of a block: of few pairs one by one, of many (equal rows) all at once."""
+    if len(i) > 4 * BLOCK:
+        return np.abs(normalise(vectors[rows]) @ normalise(vectors[columns]).conj().T)[i, j]
+    u, v = normalise(vectors[(i + rows.start).tolist()]), normalise(vectors[(j + columns.start).tolist()])
+    return np.abs(np.einsum("pd,pd->p", u, v.conj()))
 
 
 def _recheck(vectors: Matrix, i: int, j: int) -> Pair:
