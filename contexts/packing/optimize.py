@@ -22,8 +22,8 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.constructions import LARGEST, Construction
 from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
-from contexts.packing.measure import coherence, normalise
 from contexts.packing.polish import descend, equalise
+from contexts.packing.rows import coherence, normalise
 from contexts.packing.starts import MOST, gaussian, most_free, parts, perturbed, symmetries, usable
 from contexts.packing.state import Found, State
 from contexts.packing.symmetry import Symmetry, trivial

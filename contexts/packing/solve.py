@@ -12,9 +12,9 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.capacity import random_coherence
 from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.fields import Number
-from contexts.packing.measure import coherence, normalise
 from contexts.packing.optimize import check_workable, optimize
 from contexts.packing.records import record
+from contexts.packing.rows import coherence, normalise
 from contexts.packing.state import State
 
 MATCH = 1e-9  # relative: a packing this close to a proved bound meets it

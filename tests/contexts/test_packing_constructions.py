@@ -10,8 +10,8 @@ from contexts.packing import codes, configurations, frames, lattices, reflection
 from contexts.packing.bounds import best_bound, rankin
 from contexts.packing.constructions import best_construction, catalogue, largest_construction
 from contexts.packing.galois import GF, prime_power, quaternary_trace
-from contexts.packing.measure import coherence
 from contexts.packing.records import record
+from contexts.packing.rows import coherence
 
 DIMENSIONS = {
     "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),
