@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from qattn.held import held
+
 IGNORED = -100
 
 
@@ -29,10 +31,11 @@ def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int 
     model.eval()
     try:
         total, count = 0.0, 0
-        for inputs, targets in windows:
-            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
-                total += token_nats(model(x), y).double().sum().item()
-                count += int((y != IGNORED).sum())
+        with held(model):
+            for inputs, targets in windows:
+                for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                    total += token_nats(model(x), y).double().sum().item()
+                    count += int((y != IGNORED).sum())
     finally:
         model.train(training)
     return total / count
@@ -53,11 +56,12 @@ def accuracy(
     model.eval()
     try:
         hits, count = 0, 0
-        for inputs, targets in windows:
-            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
-                asked = (y != IGNORED) if queries is None else (y != IGNORED) & queries(y)
-                hits += int(((model(x).argmax(-1) == y) & asked).sum())
-                count += int(asked.sum())
+        with held(model):
+            for inputs, targets in windows:
+                for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                    asked = (y != IGNORED) if queries is None else (y != IGNORED) & queries(y)
+                    hits += int(((model(x).argmax(-1) == y) & asked).sum())
+                    count += int(asked.sum())
     finally:
         model.train(training)
     return hits / count
