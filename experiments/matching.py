@@ -29,7 +29,7 @@ Cost = Callable[[Job], float]
 
 @dataclass(frozen=True)
 class Goal:
-    """What the widths are solved for: ``cost`` of a job is to be ``value`` to within ``tolerance``, as ``words`` say."""
+    """What the widths are solved for: ``cost`` of a job is to be ``value`` to within ``tolerance``."""
 
     value: float
     cost: Cost
@@ -40,8 +40,8 @@ class Goal:
     def note(self, name: str, fitted: Job, changed: str) -> str:
         got = self.cost(fitted)
         amount = f"{got:,.0f}" if self.value > 1 else f"{got:.2f}"
-        of = f"{self.whose} {self.value:,.0f}" if self.value > 1 else self.whose
-        return f"{name} has {amount} {self.words}, {100 * (got / self.value - 1):+.2f} % of {of} ({changed})."
+        off = f"{100 * (got / self.value - 1):+.2f} % of {self.whose}"
+        return f"{name} has {amount} {self.words}, {off}{f' {self.value:,.0f}' if self.value > 1 else ''} ({changed})."
 
 
 def matched_jobs(experiment: Experiment, record: Path | None = None) -> tuple[list[Job], dict[str, list[str]]]:
@@ -79,7 +79,7 @@ def _goal(experiment: Experiment, first: dict[tuple[str, str], Job], task: str, 
     comparison = experiment.comparison
     if comparison.size is not None:
         value = comparison.size if isinstance(comparison.size, int) else comparison.size[task]
-        return Goal(value, COSTS[str(comparison.match)], 0.02, WORDS[str(comparison.match)], "the size asked for,")
+        return Goal(value, COSTS[str(comparison.match)], 0.02, WORDS[str(comparison.match)], "the size asked for:")
     model = str(comparison.match_to or comparison.reference)
     if name == model:
         return None

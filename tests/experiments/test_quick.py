@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,10 +59,8 @@ def test_a_file_without_one_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_quick_form_goes_to_a_folder_of_its_own(file: Path) -> None:
-    code = f"import sys; sys.argv = ['qattn', 'run', '{file}', '--quick', '--json']; from experiments.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=file.parent, env=ENVIRONMENT, capture_output=True, text=True
-    )
+    verb = [*VERB, "run", file.name, "--quick", "--json"]
+    done = subprocess.run(verb, cwd=file.parent, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["tasks"]["verse"]["models"]["unitary"]["steps"] == 7
     assert (file.parent / "runs" / "tiny-quick" / "report.html").exists()
