@@ -27,6 +27,8 @@ class TransformerModel(ModelConfig):
         "classical transformer; presets gpt2_style, modern, vanilla and llama, every part can be changed"
     )
     groups: ClassVar[tuple[str, ...]] = ("embedding", "position", "attention", "feedforward", "norm", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
 
     kind: Literal["transformer"]
     """`transformer`"""
@@ -84,6 +86,8 @@ class LstmModel(ModelConfig):
 
     note: ClassVar[str] = "classical recurrent network with gates"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "recurrent", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
 
     kind: Literal["lstm"]
     """`lstm`"""
@@ -102,6 +106,7 @@ class NgramModel(ModelConfig):
     """Counts of n-grams with add-k smoothing: no training, one pass over the training split."""
 
     note: ClassVar[str] = "add-k counts of n-grams, the floor under every model of texts"
+    trains: ClassVar[bool] = False
 
     kind: Literal["ngram"]
     """`ngram`"""

@@ -11,12 +11,14 @@ from experiments.config.base import Clash, NonNegative, Positive, PositiveInt
 from experiments.config.modelbase import ModelConfig
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Rank = PositiveInt | Literal["fit"]
 
 
 class UnitaryModel(ModelConfig):
     """States move by unitaries alone: phases set by the tokens, learned mixers, one Born measurement at the end."""
 
     note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
+    rung: ClassVar[str] = "2"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["unitary"]
@@ -43,8 +45,9 @@ class UnitaryModel(ModelConfig):
     readout: Literal["povm", "projective", "overlap", "softmax"] = "povm"
     """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
     compare with: `overlap` with the tokens' input states, renormalised, and `softmax` of a linear map of the state."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
     decay: Literal["fixed", "learned"] = "fixed"
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
@@ -88,8 +91,8 @@ class UnitaryModel(ModelConfig):
             yield "readout", "a measurement", got, ("dephasing", "unistochastic")
 
     def widths(self) -> dict[str, int]:
-        fine = "hidden" if self.control == "mlp" else "embedding"
-        return {"dim": self.heads * (2 if self.field == "real" else 1), fine: 1}
+        hidden = {"hidden": 1} if self.control == "mlp" else {}
+        return {"dim": self.heads * (2 if self.field == "real" else 1), **hidden, "embedding": 1}
 
     def filled(self) -> dict[str, object]:
         values: dict[str, object] = {}
@@ -110,6 +113,7 @@ class MeanFieldModel(UnitaryModel):
     """Rung 1: the angles also come from expectation values of earlier positions' states. Not linear in the state."""
 
     note: ClassVar[str] = "angles also from earlier states' expectation values (time-dependent Hartree); not linear"
+    rung: ClassVar[str] = "1"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "field", "readout", "start", "floor")
 
     kind: Literal["mean_field"]  # type: ignore[assignment]
@@ -136,8 +140,9 @@ class BornReadout(ModelConfig):
 
     readout: Literal["povm", "projective"] = "povm"
     """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
 
@@ -154,6 +159,7 @@ class RecurrentModel(BornReadout):
     """Rung 2r: one register for the whole text, h_t = U(x_t) h_{t−1}."""
 
     note: ClassVar[str] = "recurrent register turned by each token: table, Householder products or Cayley steps"
+    rung: ClassVar[str] = "2r"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "transition", "readout", "start", "floor")
 
     kind: Literal["unitary_recurrent"]
@@ -192,8 +198,8 @@ class RecurrentModel(BornReadout):
                 yield name, f"transition: {owner} beside it", got, ("transition",)
 
     def widths(self) -> dict[str, int]:
-        fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition)
-        return {"dim": 1} if fine is None else {"dim": 1, fine: 1}
+        fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition, "rank")
+        return {"dim": 1} if fine == "rank" and self.readout != "povm" else {"dim": 1, fine: 1}
 
     def filled(self) -> dict[str, object]:
         values = super().filled()
@@ -211,6 +217,7 @@ class PermutationModel(BornReadout):
     """Rung 4: tokens permute the basis states of one register that starts in a superposition."""
 
     note: ClassVar[str] = "reversible automaton: learned permutations of a superposed register"
+    rung: ClassVar[str] = "4"
     groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
 
     kind: Literal["permutation"]
@@ -223,7 +230,7 @@ class PermutationModel(BornReadout):
     """Of the relaxation to doubly stochastic matrices that the gradient goes through."""
 
     def widths(self) -> dict[str, int]:
-        return {"dim": 1}
+        return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
 
     def recommended_rates(self) -> dict[str, float]:
         return {"transition": 3e-2, "readout": 1e-2, "start": 1e-2}
@@ -233,6 +240,7 @@ class InstrumentModel(ModelConfig):
     """Rung 2i: a hidden quantum Markov model; emitting a token is a measurement, after which the state goes on."""
 
     note: ClassVar[str] = "hidden quantum Markov model; with dephasing 1 a hidden Markov model of the same size"
+    rung: ClassVar[str] = "2i"
     groups: ClassVar[tuple[str, ...]] = ("instrument", "start", "floor")
 
     kind: Literal["instrument"]
@@ -249,7 +257,7 @@ class InstrumentModel(ModelConfig):
     """A learned depolarising channel before the readout."""
 
     def widths(self) -> dict[str, int]:
-        return {"dim": 1}
+        return {"dim": 1, "rank": 1}
 
     def recommended_rates(self) -> dict[str, float]:
         return {"instrument": 3e-3, "start": 3e-3}
