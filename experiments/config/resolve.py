@@ -127,10 +127,34 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     if reference is not None and reference not in names:
         text = f"expected the name of a model ({choices(names)}), got '{reference}'{suggestion(reference, names)}"
         yield Contradiction(("comparison", "reference"), text, (("models",),))
+    yield from _published(file, names, [task.name for task in tasks])
     if isinstance(file.seeds, list):
         for index, seed in enumerate(file.seeds):
             if seed in file.seeds[:index]:
                 yield Contradiction(("seeds", index), f"expected each seed once, got {seed} again", (("seeds",),))
+
+
+def _published(file: ExperimentFile, models: list[str], tasks: list[str]) -> Iterator[Contradiction]:
+    """Published figures of models, tasks or steps that this experiment does not have."""
+    every = file.training.evaluate_every or max(1, file.training.steps // 4)
+    for index, entry in enumerate(file.comparison.published):
+        place: KeyPath = ("comparison", "published", index)
+        yield from (_at(place, clash) for clash in entry.clashes())
+        if entry.model not in models:
+            text = f"expected the name of a model ({choices(models)}), got '{entry.model}'"
+            yield Contradiction((*place, "model"), text + suggestion(entry.model, models), (("models",),))
+        if entry.task is None and len(tasks) > 1:
+            yield Contradiction(
+                place, f"expected a task beside it ({choices(tasks)}), since there are several, got none"
+            )
+        elif entry.task is not None and entry.task not in tasks:
+            text = f"expected the name of a task ({choices(tasks)}), got '{entry.task}'{suggestion(entry.task, tasks)}"
+            yield Contradiction((*place, "task"), text, (("tasks",),))
+        if entry.step is not None and entry.step != file.training.steps and (
+            entry.step % every or entry.step > file.training.steps
+        ):  # fmt: skip
+            text = f"expected a step that is evaluated (every {every}, up to {file.training.steps}), got {entry.step}"
+            yield Contradiction((*place, "step"), text, (("training", "evaluate_every"),))
 
 
 def _optimizer(model: Variant[ModelConfig], training: Training) -> Iterator[Contradiction]:

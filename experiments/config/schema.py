@@ -49,6 +49,40 @@ class ResolvedTraining(Training):
     evaluate_every: PositiveInt
 
 
+class Published(Strict):
+    """A figure that somebody has published, to stand beside ours in the report."""
+
+    model: str
+    """The model of this experiment that it is compared with."""
+    task: str | None = None
+    """The task; null is the only one."""
+    metric: Literal["val_nats", "bits_per_char", "accuracy"]
+    """What was measured: nats a token, bits a character, or a share of right answers between 0 and 1."""
+    split: str | None = Field(default=None, min_length=1)
+    """Which of the task's own measurements, by its name there (`length 30`); null is the metric itself."""
+    step: PositiveInt | None = None
+    """The loss after so many steps, with metric val_nats; null is that of the end."""
+    value: NonNegative
+    """The published figure."""
+    within: NonNegative | None = None
+    """The largest difference that is called reproduced; null leaves that to the reader."""
+    source: str = Field(min_length=1)
+    """Where it was published."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.step is not None and self.metric != "val_nats":
+            yield (
+                "step",
+                "metric: val_nats beside it, of which the history is kept",
+                f"metric: {self.metric}",
+                ("metric",),
+            )
+        if self.step is not None and self.split is not None:
+            yield "step", "either step or split", "both; remove one", ("split",)
+        if self.metric == "accuracy" and self.value > 1:
+            yield "value", "a share between 0 and 1 for metric accuracy", f"{self.value:g}", ("metric",)
+
+
 class Comparison(Strict):
     """How the models are compared: paired by seed."""
 
@@ -61,6 +95,8 @@ class Comparison(Strict):
     match: Literal["parameters", "flops"] | None = None
     """Change the width of every other model until it has the reference's parameters, or operations a token, to within
     two percent; the report says what was changed. null: sizes as written."""
+    published: list[Published] = Field(default_factory=list)
+    """Published figures; the report has each beside ours, with the difference."""
 
     def clashes(self) -> Iterator[Clash]:
         if self.match is not None and self.reference is None:
