@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from experiments.config.schema import BEST_CLASSICAL
+from experiments.published import against_published
 from experiments.statistics import Paired, holm, paired, practical, t_interval
 from experiments.verdict import settled, verdict
 
@@ -78,6 +79,8 @@ def summarise(
     for task in names:
         mine = [run for run in runs if run["task"] == task]
         summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
+        stated, level = options.get("published") or [], options["confidence"]
+        summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
     _correct(summary)
     summary["failed"] = [
         {"task": run["task"], "model": run["model"], "seed": run["seed"], **_failure(run)}

@@ -151,7 +151,7 @@ def load(folder: Path) -> Experiment:
     if not (folder / "experiment.json").is_file():
         raise UserError(f"{folder}: holds no experiment.json, so no `qattn run` wrote it; give the --out folder of one")
     described = _read(folder / "experiment.json", Described)
-    runs = [_read(path, Result) for path in sorted(folder.glob("runs/*/result.json"))]
+    runs = finished_runs(folder)
     if not runs:
         raise UserError(f"{folder}: no run has finished yet (runs/*/result.json); repeat its `qattn run` to go on")
     return Experiment(
@@ -164,6 +164,11 @@ def load(folder: Path) -> Experiment:
         described.get("command") or "",
         about(described),
     )
+
+
+def finished_runs(folder: Path) -> list[dict[str, Any]]:
+    """The records of all finished runs in an experiment's folder; none where there is no such folder."""
+    return [_read(path, Result) for path in sorted(folder.glob("runs/*/result.json"))]
 
 
 def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:

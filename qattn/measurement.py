@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from qattn.born import squared_modulus
 from qattn.decoherence import expectation
 from qattn.unitaries import Field, Isometry, isometry_defect
 
@@ -15,9 +16,7 @@ def born(amplitudes: Shaped[Tensor, "*batch rank vocab"]) -> Float[Tensor, "*bat
 
     Does not renormalise: the probabilities sum to one because the amplitudes come from an isometry.
     """
-    if amplitudes.is_complex():
-        return (amplitudes.real.square() + amplitudes.imag.square()).sum(-2)
-    return amplitudes.square().sum(-2)
+    return squared_modulus(amplitudes).sum(-2)
 
 
 def log_probabilities(
@@ -70,8 +69,13 @@ class Readout(nn.Module):
         """The isometry B whose rows are the measured vectors; ``None`` for the projective readout, where B = 1."""
         return self.isometry() if self.kind == "povm" else None
 
-    def forward(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+    def forward(
+        self, phi: Shaped[Tensor, "*batch dim"], after: Shaped[Tensor, "dim dim"] | None = None
+    ) -> Float[Tensor, "*batch vocab"]:
+        """p(w) of ``phi``, or of Wφ for a unitary ``after`` = W, which then turns the measurement: B → BW."""
         frame = self.frame()
+        if after is not None:
+            frame = after if frame is None else frame @ after
         amplitudes = phi if frame is None else phi @ frame.mT
         return born(amplitudes.unflatten(-1, (self.rank, self.vocab)))
 

@@ -126,6 +126,24 @@ class DyckTask(SequenceTask):
         return {"test_length": 4 * self.length} if self.test_length is None else {}
 
 
+class DisambiguationTask(SequenceTask):
+    """Clues move an ambiguous state about dim² senses that overlap as the states of a SIC do."""
+
+    note: ClassVar[str] = "which of dim² overlapping senses: dimension dim by the Born rule, dim² − 1 by a softmax"
+
+    kind: Literal["disambiguation"]
+    """`disambiguation`"""
+    dim: Annotated[int, Field(ge=2, le=32)] = 3
+    """Dimension N of the complex register that solves it exactly; there are N² clues and N² answers."""
+    length: PositiveInt = 16
+    """Clues of the longest training sequence; lengths are uniform from 1 on."""
+    test_length: PositiveInt | None = None
+    """Clues of a test sequence; null is four times `length`."""
+
+    def filled(self, folder: object) -> dict[str, object]:
+        return {"test_length": 4 * self.length} if self.test_length is None else {}
+
+
 class RecallTask(SequenceTask):
     """Multi-query associative recall: pairs of key and value, then the keys again."""
 
@@ -173,7 +191,13 @@ class TomitaTask(LanguageTask):
     longest: Annotated[int, Field(ge=1, le=20)] = 15
     """Greatest length of a string to learn."""
     test_lengths: Lengths = (16, 30)
-    """Lengths of the strings written; the accuracy is that of the first."""
+    """Lengths of the strings written, of which the accuracy is that of the first; with asked: membership lengths of the
+    strings judged, of which it is that of the last."""
+    asked: Literal["next", "membership"] = "next"
+    """`next`: predict the next symbol of members, then write strings; `membership`: of random strings say at every
+    position whether what has been read is in the language (`strings` and `samples` are then without effect)."""
+    validation: PositiveInt = 1000
+    """Validation sequences with asked: membership; each test length has a quarter as many."""
 
 
 class MotzkinTask(LanguageTask):

@@ -136,10 +136,11 @@ class MeanFieldModel(UnitaryModel):
 
 
 class BornReadout(ModelConfig):
-    """Fields of a register read once by the Born rule."""
+    """Fields of a register read once, by the Born rule unless told otherwise."""
 
-    readout: Literal["povm", "projective"] = "povm"
-    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself."""
+    readout: Literal["povm", "projective", "softmax"] = "povm"
+    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
+    compare with: `softmax` of an affine map of the state, which is no measurement."""
     rank: Rank | None = None
     """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
     `fit` the least that does, and at least 4."""
@@ -147,8 +148,9 @@ class BornReadout(ModelConfig):
     """A learned depolarising channel before the readout, so that no token has probability zero."""
 
     def clashes(self) -> Iterator[Clash]:
-        if self.rank is not None and self.readout == "projective":
-            got = "readout: projective, whose rank is dim over the vocabulary; remove rank"
+        if self.rank is not None and self.readout != "povm":
+            why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
+            got = f"readout: {self.readout}, {why}; remove rank"
             yield "rank", "readout: povm beside it", got, ("readout",)
 
     def filled(self) -> dict[str, object]:

@@ -151,7 +151,9 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     yield from _search(file)
     yield from _same(tasks)
     yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
-    yield from _comparison(file.comparison, models, [task.name for task in tasks])
+    names, task_names = [model.name for model in models], [task.name for task in tasks]
+    yield from _comparison(file.comparison, models, task_names)
+    yield from _published(file, names, task_names)
     if isinstance(file.seeds, list):
         for index, seed in enumerate(file.seeds):
             if seed in file.seeds[:index]:
@@ -210,6 +212,29 @@ def _search(file: ExperimentFile) -> Iterator[Contradiction]:
     if search.steps > training.steps:
         text = f"expected at most training.steps ({training.steps}), got {search.steps}"
         yield Contradiction((*place, "steps"), text, (("training", "steps"),))
+
+
+def _published(file: ExperimentFile, models: list[str], tasks: list[str]) -> Iterator[Contradiction]:
+    """Published figures of models, tasks or steps that this experiment does not have."""
+    every = file.training.evaluate_every or max(1, file.training.steps // 4)
+    for index, entry in enumerate(file.comparison.published):
+        place: KeyPath = ("comparison", "published", index)
+        yield from (_at(place, clash) for clash in entry.clashes())
+        if entry.model not in models:
+            text = f"expected the name of a model ({choices(models)}), got '{entry.model}'"
+            yield Contradiction((*place, "model"), text + suggestion(entry.model, models), (("models",),))
+        if entry.task is None and len(tasks) > 1:
+            yield Contradiction(
+                place, f"expected a task beside it ({choices(tasks)}), since there are several, got none"
+            )
+        elif entry.task is not None and entry.task not in tasks:
+            text = f"expected the name of a task ({choices(tasks)}), got '{entry.task}'{suggestion(entry.task, tasks)}"
+            yield Contradiction((*place, "task"), text, (("tasks",),))
+        if entry.step is not None and entry.step != file.training.steps and (
+            entry.step % every or entry.step > file.training.steps
+        ):  # fmt: skip
+            text = f"expected a step that is evaluated (every {every}, up to {file.training.steps}), got {entry.step}"
+            yield Contradiction((*place, "step"), text, (("training", "evaluate_every"),))
 
 
 def _optimizer(model: Variant[ModelConfig], training: Training) -> Iterator[Contradiction]:

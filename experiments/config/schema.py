@@ -96,6 +96,40 @@ class ResolvedTraining(Training):
         return self.model_copy(update={**different, "tasks": {}, "search": None})
 
 
+class Published(Strict):
+    """A figure that somebody has published, to stand beside ours in the report."""
+
+    model: str
+    """The model of this experiment that it is compared with."""
+    task: str | None = None
+    """The task; null is the only one."""
+    metric: Literal["val_nats", "bits_per_char", "accuracy"]
+    """What was measured: nats a token, bits a character, or a share of right answers between 0 and 1."""
+    split: str | None = Field(default=None, min_length=1)
+    """Which of the task's own measurements, by its name there (`length 30`); null is the metric itself."""
+    step: PositiveInt | None = None
+    """The loss after so many steps, with metric val_nats; null is that of the end."""
+    value: NonNegative
+    """The published figure."""
+    within: NonNegative | None = None
+    """The largest difference that is called reproduced; null leaves that to the reader."""
+    source: str = Field(min_length=1)
+    """Where it was published."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.step is not None and self.metric != "val_nats":
+            yield (
+                "step",
+                "metric: val_nats beside it, of which the history is kept",
+                f"metric: {self.metric}",
+                ("metric",),
+            )
+        if self.step is not None and self.split is not None:
+            yield "step", "either step or split", "both; remove one", ("split",)
+        if self.metric == "accuracy" and self.value > 1:
+            yield "value", "a share between 0 and 1 for metric accuracy", f"{self.value:g}", ("metric",)
+
+
 class Comparison(Strict):
     """How the models are compared: paired by seed."""
 
@@ -114,6 +148,8 @@ class Comparison(Strict):
     """The model whose size is met; null is the reference."""
     size: PositiveInt | dict[Name, PositiveInt] | None = None
     """Instead of a model's size the number itself, one for all tasks or one a task; every model is brought to it."""
+    published: list[Published] = Field(default_factory=list)
+    """Published figures; the report has each beside ours, with the difference."""
 
     def clashes(self) -> Iterator[Clash]:
         named = self.match_to is not None or self.reference not in (None, BEST_CLASSICAL)
