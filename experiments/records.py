@@ -140,7 +140,7 @@ def about(described: Mapping[str, Any]) -> dict[str, Any]:
     """Of what ``experiment.json`` says the part that a summary repeats: the models in the order of the file, what a
     search of learning rates found, and which models differ in one number.
     """
-    wanted = {"description": "", "models": [], "sweeps": {}, "search": None}
+    wanted: dict[str, Any] = {"description": "", "models": [], "sweeps": {}, "search": None}
     return {key: described.get(key) or default for key, default in wanted.items()}
 
 

@@ -167,11 +167,11 @@ def _preset(document: Document, name: str) -> list[tuple[str, Document, Mark]]:
     entries = []
     for key, value in table.items():
         place, text = (name, key), str(key)
-        below = [
+        keys, values = (
             {where[2:]: mark for where, mark in marks.items() if where[:2] == place and len(where) > 2}
             for marks in (document.keys, document.values)
-        ]
-        given = Document(document.source, copy.deepcopy(value), *below)
+        )
+        given = Document(document.source, copy.deepcopy(value), keys, values)
         entries.append((text, given, document.mark(place, of_key=True)))
     return entries
 
