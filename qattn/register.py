@@ -88,6 +88,14 @@ class RegisterLM(nn.Module):
             for name in groups[group]:
                 parameters[name].requires_grad_(False)
 
+    def hidden_matrices(self) -> list[str]:
+        """Trainable matrices between hidden vectors of the control, which an optimiser may orthogonalise the steps of.
+
+        The map from the control to the angles is none: steps of unit singular values there turn angles by a radian.
+        """
+        inner = ("control.up", "control.down")
+        return [name for name, parameter in self.named_parameters() if name in inner and parameter.requires_grad]
+
 
 def readout_flops(readout: Any, field: Field) -> int:
     """Real operations of one measurement: the isometry's matrix product; a projective readout has none."""
