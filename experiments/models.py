@@ -58,7 +58,7 @@ def instrument(config: Any, vocab: int, block: int, generator: torch.Generator) 
 
 
 def circuit(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return CircuitLM(CircuitConfig(vocab=vocab, **_chosen(config)), generator=generator)
+    return CircuitLM(CircuitConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def lstm(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
