@@ -57,7 +57,8 @@ def on_device(
     vocabulary, is added before the logarithm.
     """
     clock = time.perf_counter()
-    exact, own, seen, resources = None, [], [], {}
+    own, seen = [], []
+    resources: dict[str, Any] = {}
     with blame(folder):
         exact = in_double(trained.model)
         for place, (window, position, target) in enumerate(spread(trained, positions)):
