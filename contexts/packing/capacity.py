@@ -217,6 +217,32 @@ def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
     return min(found) if found else None
 
 
+def inverse(name: str, d: int, n: Number, field: str) -> float | None:
+    """A bound of :data:`LOWER` or :data:`UPPER` solved for ε: at least so much is needed for n vectors, or suffices.
+
+    Of a lower bound on N the least ε at which it promises n vectors; of an upper bound the least at which it allows
+    them: a lower bound on coherence. By bisection to 1e-12; None where no ε below 1 does.
+    """
+    check_size("n", n)
+    promises = name in LOWER
+    bound = (LOWER if promises else UPPER)[name].function
+    target = math.log(n) - 1e-12
+
+    def reached(eps: float) -> bool:
+        value = bound(d, eps, field)
+        return not promises if value is None else value >= target
+
+    low, high = 1e-9, 1 - 1e-9
+    if not reached(high):
+        return None
+    if reached(low):
+        return 0.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high if promises else low
+
+
 def random_coherence(d: int, n: Number, field: str) -> float:
     """The median coherence of n independent random vectors: n(n−1)/2 · P(ε) = ln 2, pairs taken as independent."""
     check_size("n", n)
