@@ -65,7 +65,7 @@ def run_experiment(
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
         for name, lines in notes.items():
             facts[name] = {**facts[name], "notes": [*facts[name].get("notes", []), *lines]}
-        record = {
+        record: dict[str, Any] = {
             "schema": 1,
             "name": experiment.name,
             "description": experiment.description,

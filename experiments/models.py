@@ -15,6 +15,7 @@ from classical.transformer import Transformer
 from experiments.config import Job
 from experiments.errors import UserError
 from experiments.tasks import Task
+from qattn.circuit_model import CircuitConfig, CircuitLM
 from qattn.instrument import InstrumentConfig, InstrumentLM
 from qattn.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.models import UnitaryConfig, UnitaryLM
@@ -56,6 +57,10 @@ def instrument(config: Any, vocab: int, block: int, generator: torch.Generator) 
     return InstrumentLM(InstrumentConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
+def circuit(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return CircuitLM(CircuitConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
+
+
 def lstm(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
     return LSTM(vocab, **_chosen(config, vocab), generator=generator)
 
@@ -70,6 +75,7 @@ BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
     "mean_field": mean_field,
     "unitary_recurrent": recurrent,
     "instrument": instrument,
+    "circuit": circuit,
     "permutation": permutation,
     "lstm": lstm,
     "ngram": ngram,

@@ -115,13 +115,7 @@ class UnitaryLM(RegisterLM):
         )  # fmt: skip
         self.mixers = Mixers(c.layers, c.dim, c.field, c.near, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
-        groups = self.parameter_groups()
-        parameters = dict(self.named_parameters())
-        for group in c.frozen:
-            if group not in groups:
-                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
-            for name in groups[group]:
-                parameters[name].requires_grad_(False)
+        self.freeze(c.frozen)
 
     @property
     def strict(self) -> bool:  # type: ignore[override]

@@ -10,6 +10,7 @@ from pydantic import Field
 from experiments.config.base import Clash, Positive, PositiveInt
 from experiments.config.modelbase import ModelConfig
 from experiments.config.quantum import (
+    CircuitModel,
     InstrumentModel,
     MeanFieldModel,
     PermutationModel,
@@ -122,6 +123,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "mean_field": MeanFieldModel,
     "unitary_recurrent": RecurrentModel,
     "instrument": InstrumentModel,
+    "circuit": CircuitModel,
     "permutation": PermutationModel,
     "lstm": LstmModel,
     "ngram": NgramModel,

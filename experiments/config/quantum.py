@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,26 @@ from experiments.config.modelbase import ModelConfig
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Rank = PositiveInt | Literal["fit"]
+
+
+def control_clashes(model: Any) -> Iterator[Clash]:
+    """Fields of the classical control that its kind has no use for."""
+    if model.hidden is not None and model.control != "mlp":
+        got = f"control: {model.control}, which has no hidden layer; remove hidden"
+        yield "hidden", "control: mlp beside it", got, ("control",)
+    if model.ngram is not None and model.control == "linear":
+        got = "control: linear, which sees one token; remove ngram"
+        yield "ngram", "control: ngram or mlp beside it", got, ("control",)
+
+
+def filled_control(model: Any) -> dict[str, object]:
+    """What the null fields of the classical control stand for."""
+    values: dict[str, object] = {}
+    if model.control != "linear" and model.ngram is None:
+        values["ngram"] = 4
+    if model.control == "mlp" and model.hidden is None:
+        values["hidden"] = 512
+    return values
 
 
 class UnitaryModel(ModelConfig):
@@ -69,20 +89,7 @@ class UnitaryModel(ModelConfig):
             yield "dim", expected, str(self.dim), ("field",)
         elif self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        if self.hidden is not None and self.control != "mlp":
-            yield (
-                "hidden",
-                "control: mlp beside it",
-                f"control: {self.control}, which has no hidden layer; remove hidden",
-                ("control",),
-            )
-        if self.ngram is not None and self.control == "linear":
-            yield (
-                "ngram",
-                "control: ngram or mlp beside it",
-                "control: linear, which sees one token; remove ngram",
-                ("control",),
-            )
+        yield from control_clashes(self)
         if self.rank is not None and self.readout != "povm":
             why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
             yield "rank", "readout: povm beside it", f"readout: {self.readout}, {why}; remove rank", ("readout",)
@@ -95,14 +102,7 @@ class UnitaryModel(ModelConfig):
         return {"dim": self.heads * (2 if self.field == "real" else 1), **hidden, "embedding": 1}
 
     def filled(self) -> dict[str, object]:
-        values: dict[str, object] = {}
-        if self.control != "linear" and self.ngram is None:
-            values["ngram"] = 4
-        if self.control == "mlp" and self.hidden is None:
-            values["hidden"] = 512
-        if self.readout == "povm" and self.rank is None:
-            values["rank"] = 4
-        return values
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
     def recommended_rates(self) -> dict[str, float]:
         embedding = 4e-3 if self.control == "mlp" else 1e-2
@@ -133,6 +133,78 @@ class MeanFieldModel(UnitaryModel):
 
     def recommended_rates(self) -> dict[str, float]:
         return {**super().recommended_rates(), "field": 4e-3}
+
+
+class CircuitModel(ModelConfig):
+    """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
+
+    note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+
+    kind: Literal["circuit"]
+    """`circuit`"""
+    qubits: Annotated[int, Field(ge=1, le=12)] = 8
+    """Wires of the register; its dimension 2^qubits is at least the vocabulary with readout `projective`."""
+    layers: PositiveInt = 6
+    """Number of angle layers, each followed by a mixer."""
+    ansatz: Literal["HeisenbergRing", "StronglyEntanglingLayers", "HardwareEfficient", "Brickwork"] = "HeisenbergRing"
+    """Gates of a mixer. `HeisenbergRing`: RX, RY, RZ on every wire and XX, YY, ZZ couplings around a ring, the identity
+    at zero. The others have fixed CNOT or CZ gates and start far from it."""
+    depth: PositiveInt = 1
+    """Repetitions of the ansatz within a mixer."""
+    pairs: Literal["ring", "all"] = "all"
+    """Which wires a ZZ angle set by the text couples: neighbours on a ring, or all pairs."""
+    heads: PositiveInt = 4
+    """Groups of angles that share an attention score; divides the angles of a layer, one a qubit and one a pair."""
+    key_dim: PositiveInt = 16
+    """Length of queries and keys."""
+    control: Literal["linear", "ngram", "mlp"] = "mlp"
+    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
+    ngram: PositiveInt | None = None
+    """Tokens the control looks at, with control ngram or mlp; null is 4."""
+    hidden: PositiveInt | None = None
+    """Width of the control's hidden layer, with control mlp; null is 512."""
+    embedding: PositiveInt = 64
+    """Length of the control's token embeddings."""
+    readout: Literal["projective", "povm"] = "projective"
+    """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
+    to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
+    rank: PositiveInt | None = None
+    """Outcomes summed for one token, with readout povm; null is 4."""
+    decay: Literal["fixed", "learned"] = "fixed"
+    """How attention falls with distance: one rate a head, fixed or learned."""
+    floor: bool = True
+    """A learned depolarising channel before the readout, so that no token has probability zero."""
+    near: NonNegative = 0.3
+    """Size of the mixers' angles at the start (radians)."""
+    gain: Positive = 0.2
+    """Size of the text's angles at the start."""
+    frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
+    """Ablation: parameter groups that stay as they started."""
+
+    @property
+    def angles(self) -> int:
+        """Angles of a layer."""
+        n = self.qubits
+        return n * (n + 1) // 2 if self.pairs == "all" or n < 3 else 2 * n
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.angles % self.heads:
+            got = f"{self.heads}; {self.qubits} qubits and pairs {self.pairs} have {self.angles}"
+            yield "heads", "a divisor of the angles of a layer", got, ("qubits", "pairs")
+        yield from control_clashes(self)
+        if self.rank is not None and self.readout == "projective":
+            yield "rank", "readout: povm beside it", "readout: projective, which has no rank; remove rank", ("readout",)
+
+    def widths(self) -> dict[str, int]:
+        return {"embedding": 1, "hidden": 1} if self.control == "mlp" else {"embedding": 1}
+
+    def filled(self) -> dict[str, object]:
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+
+    def recommended_rates(self) -> dict[str, float]:
+        embedding = 4e-3 if self.control == "mlp" else 1e-2
+        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
 
 
 class BornReadout(ModelConfig):

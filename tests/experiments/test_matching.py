@@ -26,6 +26,7 @@ models:
   mean_field: {kind: mean_field, control: ngram}
   reflections: {kind: unitary_recurrent}
   hamiltonian: {kind: unitary_recurrent, transition: cayley}
+  circuit: {kind: circuit, qubits: 7}
   lstm: {kind: lstm}
   counts: {kind: ngram}
 seeds: 1
