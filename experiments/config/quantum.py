@@ -139,6 +139,7 @@ class CircuitModel(ModelConfig):
     """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 
     note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
+    rung: ClassVar[str] = "3"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["circuit"]
