@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from contexts.packing import codes, frames, lattices, sic
+from contexts.packing import codes, configurations, frames, lattices, reflections, sic
 from contexts.packing.fields import Number, check_epsilon, check_field, check_size
 from contexts.packing.galois import prime_power
 
@@ -94,6 +94,7 @@ def _real(d: int) -> Iterator[Construction]:
     for kind, order, complex_only, n, eps in _steiner(d):
         if not complex_only:
             yield real(f"Steiner frame ({kind}, {order})", n, eps, partial(frames.steiner, kind, order))
+    yield from _sparse(d, "real")
     # Naimark complements of real Steiner and other frames, up to the sizes in use
     for other in (6, 7, 10, 15, 28):
         for kind, order, complex_only, n, eps in _steiner(other):
@@ -106,6 +107,7 @@ def _real(d: int) -> Iterator[Construction]:
         yield real("cuboctahedron and cube diagonals", 7, 1 / math.sqrt(3), _seven)
     if d == 4:
         yield real("D4 and its dual", 12, 1 / 2, _twenty_four_cell)
+        yield real("vertices of the 600-cell", 60, math.cos(math.pi / 5), reflections.six_hundred_cell)
     if d == 6:
         yield real("E6 roots", 36, 1 / 2, lattices.e6)
     if d == 7:
@@ -142,6 +144,13 @@ def _complex(d: int) -> Iterator[Construction]:
     for name, v, k, members in _difference_sets(d):
         coherence = math.sqrt((v - k) / (k * (v - 1)))  # Welch's bound, met
         yield make(f"harmonic frame of {name}", v, coherence, partial(_harmonic, members))
+    yield from _sparse(d, "complex")
+    if d == 4:
+        yield make("Witting polytope", 40, 1 / math.sqrt(3), reflections.witting)
+    if d == 5:
+        yield make("reflections of G33", 45, 1 / 2, reflections.burkhardt)
+    if d == 6:
+        yield make("reflections of G34", 126, 1 / 2, reflections.mitchell)
     for kind, order, complex_only, n, eps in _steiner(d):
         if complex_only:
             yield make(f"Steiner frame ({kind}, {order})", n, eps, partial(frames.steiner, kind, order))
@@ -170,6 +179,18 @@ def _difference_sets(d: int) -> Iterator[tuple[str, int, int, Callable[[], tuple
     p = 2 * d - 1
     if d > 2 and prime_power(p) == (p, 1) and p % 4 == 3:
         yield f"the non-residues and 0 mod {p}", p, d, partial(_complement, frames.paley_difference_set, p)
+
+
+def _sparse(d: int, field: str) -> Iterator[Construction]:
+    """Flat vectors on blocks of coordinates; in C^d only where that gives more lines than in R^d."""
+    for size in configurations.block_sizes(d):
+        each = configurations.lines_per_block(size, field)
+        if each and (field == "real" or each > configurations.lines_per_block(size, "real")):
+            n = each * configurations.number_of_blocks(d, size)
+            name = f"blocks of {size} coordinates" if size > 2 or field == "complex" else f"D{d} roots"
+            if n > d + 1:
+                build = partial(configurations.sparse, d, size, field)
+                yield Construction(name, d, n, 1 / size, field, True, build)
 
 
 def _steiner(d: int) -> Iterator[tuple[str, int, bool, int, float]]:

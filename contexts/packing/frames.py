@@ -124,7 +124,7 @@ def steiner(kind: str, order: int) -> np.ndarray:
     ``kind``: "pairs" (of ``order`` points), "affine" or "projective" (plane of prime-power ``order``). Real where a
     Hadamard matrix of order r + 1 is at hand, complex (Fourier) otherwise. Fickus, Mixon & Tremain 2012.
     """
-    incidence = _design(kind, order)
+    incidence = design_incidence(kind, order)
     blocks, points = incidence.shape
     r = int(incidence[:, 0].sum())
     real = hadamard(r + 1)
@@ -160,7 +160,7 @@ def _negative(field) -> np.ndarray:
     return out
 
 
-def _design(kind: str, order: int) -> np.ndarray:
+def design_incidence(kind: str, order: int) -> np.ndarray:
     """Block-point incidence, with every point in the same number of blocks and two points in exactly one."""
     if kind == "pairs":
         rows = [[int(k in pair) for k in range(order)] for pair in itertools.combinations(range(order), 2)]

@@ -3,92 +3,35 @@
 Each restart minimises a smoothed maximum, F_β = (1/β) ln Σ_{u≠v} exp(β |⟨u,v⟩|²), by L-BFGS while β grows by 4 a
 stage; squaring makes it smooth at 0 and treats R and C alike. Low starting β finds symmetric optima (low β is a
 low-order frame potential, minimised by designs), high β amorphous ones: so the start is drawn log-uniformly. Besides
-random starts, rounds take orbits under random symmetries and perturbations of the best found. The best are polished on
-their active pairs. Nothing is ever called optimal here unless a proved bound equals it.
+random starts, rounds take orbits under random symmetries, parts of larger constructions, and perturbations of the best
+found. The best are polished on their active pairs. Nothing is ever called optimal here unless a proved bound equals it.
 
 Related: Game of Sloanes (Jasper, King, Mixon 2019) for what others did. float64/complex128 throughout.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from contexts.packing.bounds import best_bound
-from contexts.packing.constructions import LARGEST
+from contexts.packing.constructions import LARGEST, Construction
 from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
 from contexts.packing.measure import coherence, normalise
 from contexts.packing.polish import descend, equalise
-from contexts.packing.symmetry import Symmetry, paulis, random_cyclic, trivial, weyl_heisenberg
+from contexts.packing.starts import MOST, gaussian, most_free, parts, perturbed, symmetries, usable
+from contexts.packing.state import Found, State
+from contexts.packing.symmetry import Symmetry, trivial
 
-POOL = 6  # packings kept as material for perturbation
-SAME = 1e-7  # two coherences closer than this count as the same local optimum
+NEAR = 3e-4  # above what is hoped for: what annealing leaves for a polish, and then some
 LARGEST_D, LARGEST_N = 20_000, 100_000  # the sizes of packings that are built: up to the 98,280 lines of Leech
-MOST = 6000  # lines: beyond, the Gram matrix and its copies leave the memory of a laptop
 ENTRIES = 60_000  # |⟨u,v⟩|² entries of one batch: it stays in cache
-GROUPS = 8  # symmetries tried in one round
 HALFWAY, LAST = 100, 2e4  # β/d at which a batch is thinned out, and at which annealing ends
-
-
-@dataclass
-class State:
-    """Everything a search needs to go on: seed, rounds done, best packings (coherence, vectors, how), hits of the best.
-
-    Search k rounds, save, load and search l more: the same as k + l rounds at once.
-    """
-
-    d: int
-    n: int
-    field: str
-    seed: int
-    round: int = 0
-    hits: int = 0
-    pool: list[tuple[float, np.ndarray, str]] = dataclasses.field(default_factory=list)
-
-    def check_belongs(self, d: int, n: int, field: str) -> None:
-        """Raises ValueError where this search is for other lines than these."""
-        if (self.d, self.n, self.field) != (d, n, field):
-            raise ValueError(
-                f"the saved search is for d={self.d}, n={self.n}, {self.field}; asked for d={d}, n={n}, {field}"
-            )
-
-    def check(self) -> None:
-        """Raises ValueError where this is no state that a search could have left: one read from a damaged file."""
-        check_size("d", self.d)
-        check_size("n", self.n)
-        check_field(self.field)
-        if min(self.seed, self.round, self.hits) < 0:
-            raise ValueError("its seed, rounds and hits must be at least 0")
-        if not self.pool:
-            raise ValueError("it holds no packing")
-        for value, vectors, _ in self.pool:
-            if vectors.shape != (self.n, self.d):
-                raise ValueError(f"expected {self.n} vectors of dimension {self.d}, got the shape {vectors.shape}")
-            if vectors.dtype != (complex if self.field == "complex" else float):
-                raise ValueError(f"expected double precision {self.field} vectors, got {vectors.dtype}")
-            if not abs(coherence(vectors) - value) < 1e-9:
-                raise ValueError(
-                    f"its vectors have the coherence {coherence(vectors):.12f}, not {value:.12f} as it says"
-                )
-
-    @property
-    def coherence(self) -> float:
-        return self.pool[0][0] if self.pool else math.inf
-
-    @property
-    def vectors(self) -> np.ndarray:
-        """The best packing found, unit rows (n, d)."""
-        return self.pool[0][1]
-
-    @property
-    def how(self) -> str:
-        return self.pool[0][2]
 
 
 def check_workable(d: int, n: int) -> None:
@@ -110,18 +53,21 @@ def optimize(
     seconds: Number = 30.0,
     rounds: int | None = None,
     target: Number = 0.0,
-    patience: int = 150,
+    patience: int = 400,
     state: State | None = None,
+    structures: Sequence[Construction] = (),
     progress: Callable[[State], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> State:
     """Search for n lines of R^d or C^d of small coherence.
 
     Ends when the coherence is at most ``target`` or meets a proved bound, after ``rounds`` rounds or ``seconds`` of CPU
-    time, or when the best has been met from ``patience`` starts since it was first found. A round is a
+    time, or when the best has been met from ``patience`` random starts since it was first found. A round is a
     batch of restarts, cut short where the time is over or ``stop()`` says so, and then done again on resuming. Its
     random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
-    ``state`` resumes an earlier search. ``progress`` is called after each round. n ≤ d gives an orthonormal set.
+    ``state`` resumes an earlier search. ``structures`` are constructions whose parts, or which with lines added, some
+    rounds start from. ``progress`` is called after each round. n ≤ d gives an orthonormal set. The last polish may take
+    a tenth of ``seconds``, or two, beyond them.
     """
     check_workable(d, n)
     check_field(field)
@@ -132,24 +78,39 @@ def optimize(
     dtype = complex if field == "complex" else float
     if n <= d or d == 1:  # nothing to search: orthonormal vectors, or n copies of the only line
         lines = np.eye(n, d, dtype=dtype) if n <= d else np.ones((n, 1), dtype)
-        state.pool = [(0.0 if n <= d else 1.0, lines, "orthonormal" if n <= d else "only one line")]
+        state.pool = [Found(0.0 if n <= d else 1.0, lines, "orthonormal" if n <= d else "only one line", True)]
         return state
     if n > MOST:
         raise ValueError(f"the optimiser holds n² numbers: n must be at most {MOST}, got {n}")
     bound, _ = best_bound(d, n, field)
     goal = max(target, bound * (1 + 1e-11))
-    start = time.process_time()
-
-    def over() -> bool:
-        return time.process_time() - start > seconds or (stop is not None and stop())
-
-    while state.coherence > goal and state.hits < patience:
-        if (rounds is not None and state.round >= rounds) or (state.pool and over()):
-            break
-        _round(state, over)
-        if progress:
-            progress(state)
+    state.final = None
+    over = _Clock(seconds, stop)
+    with threadpool_limits(1):  # matrices this small only lose by threads
+        while state.coherence > goal and state.hits < patience:
+            if (rounds is not None and state.round >= rounds) or (state.pool and over()):
+                break
+            _round(state, goal, structures, over)
+            if progress:
+                progress(state)
+        _finish(state, _Clock(seconds + max(2.0, 0.1 * seconds), stop, over.start))
     return state
+
+
+class _Clock:
+    """Is ``seconds`` of CPU time over, or has ``stop()`` said so? The CPU clock, a dear call, is read now and then."""
+
+    def __init__(self, seconds: Number, stop: Callable[[], bool] | None, start: float | None = None):
+        self.seconds, self.stop = seconds, stop
+        self.start = time.process_time() if start is None else start
+        self.asked, self.late = -math.inf, False
+
+    def __call__(self) -> bool:
+        now = time.perf_counter()
+        if not self.late and now - self.asked > 0.2:
+            self.asked = now
+            self.late = time.process_time() - self.start > self.seconds
+        return self.late or (self.stop is not None and self.stop())
 
 
 def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tuple[np.ndarray, np.ndarray]:
@@ -213,100 +174,84 @@ def anneal(
         beta = np.minimum(beta * 4, last)
 
 
-def _round(state: State, over: Callable[[], bool]) -> None:
-    """One batch of restarts of one kind; its best are polished and offered to the pool.
+def _round(state: State, goal: float, structures: Sequence[Construction], over: Callable[[], bool]) -> None:
+    """One batch of restarts of one kind; its best are offered to the pool, polished where they come near ``goal``.
 
     Where it is ``over`` before its end, what there is by then is offered as it is, and the round is not counted.
     """
     d, n, field = state.d, state.n, state.field
     rng = np.random.default_rng([state.seed, state.round])
-    kinds = ("random", "symmetric", "perturbed", "symmetric")
+    kinds = ("random", "symmetric", "perturbed", "part", "symmetric", "perturbed")
     kind = kinds[state.round % len(kinds)]
-    if kind == "perturbed" and not state.pool:
+    whole = usable(structures, n, state.coherence) if kind == "part" else []
+    if (kind == "part" and not whole) or (kind == "perturbed" and not state.pool):
         kind = "random"
     state.round += 1
-    for symmetry in _symmetries(state, rng) if kind == "symmetric" else [trivial(d, n, field)]:
+    for symmetry in symmetries(d, n, field, rng) if kind == "symmetric" else [trivial(d, n, field)]:
         rows = symmetry.representatives
-        batch = int(np.clip(ENTRIES // (rows * n), 1, 8 if kind == "symmetric" else 32))
+        batch = int(np.clip(ENTRIES // (rows * n), 1, 6 if kind == "symmetric" else 32))
         beta = d * np.exp(rng.uniform(math.log(0.4), math.log(40), batch))
+        how = kind
         if kind == "perturbed":
-            x, beta = _perturbed(state, rng, batch), beta * 10
+            x, beta = perturbed([item.vectors for item in state.pool], rng, batch), beta * 10
+        elif kind == "part":
+            chosen = whole[int(rng.integers(len(whole)))]
+            x, beta = parts(chosen.build(), n, field, rng, batch), beta * 100
+            how = f"{'part of' if chosen.n > n else 'added to'} {chosen.name}"
         else:
-            x = _gaussian(rng, (batch, rows, d), field)
+            x = gaussian(rng, (batch, rows, d), field)
+            if kind == "symmetric":
+                how = f"symmetric ({symmetry.name})"
         x = anneal(x, beta, symmetry, last=HALFWAY * d, stop=over)
         promising = np.argsort(_coherences(symmetry.spread(x)))[: max(2, batch // 3)]
         x = anneal(x[promising], np.full(len(promising), 4.0 * HALFWAY * d), symmetry, last=LAST * d, stop=over)
-        how = kind if kind != "symmetric" else f"symmetric ({symmetry.name})"
         full = symmetry.spread(x)
+        if symmetry.lines > n:
+            full = np.array([lines[most_free(lines, n, rng)] for lines in full])
+            how = f"{n} of {symmetry.lines} lines, {how}"
         if over():
             vectors = normalise(full[int(np.argmin(_coherences(full)))])
-            _offer(state, coherence(vectors), vectors, how)
+            state.offer(Found(coherence(vectors), vectors, how))
             state.round -= 1
             return
-        _keep(state, full, how)
+        hits = _keep(state, full, how, goal, over)
+        if kind in ("random", "symmetric"):  # the others start from the best itself
+            state.hits += hits
 
 
-def _keep(state: State, full: np.ndarray, how: str) -> None:
-    """Polish the best of a batch (B, n, d) and offer them to the pool; count how many starts met the best."""
+def _keep(state: State, full: np.ndarray, how: str, goal: float, over: Callable[[], bool]) -> int:
+    """Offer the best of a batch (B, n, d) to the pool; how many of them met the best?
+
+    Linear programmes cost more than the search that leads to them: here only for what may reach ``goal`` and is no
+    optimum polished before.
+    """
     values = _coherences(full)
     order = np.argsort(values)
     before = state.coherence
     for k in order[:3]:
-        best = state.coherence
-        if values[k] > min(best, values[order[0]]) + 1e-3:
+        if values[k] > min(state.coherence, values[order[0]]) + 1e-3:
             break
         vectors = equalise(full[k])
-        value = coherence(vectors)
-        # linear programmes only for what may become a new best and is not a known optimum met again
-        if value < best + 3e-4 and all(abs(value - known) > 1e-11 for known, _, _ in state.pool):
-            vectors = descend(vectors, hope=best if math.isfinite(best) else 1.0)
-            value = coherence(vectors)
-        _offer(state, value, vectors, how)
-    near = int(np.count_nonzero(values < state.coherence + 3e-4))
-    state.hits = near if state.coherence < before - SAME else state.hits + near
+        found = Found(coherence(vectors), vectors, how)
+        if goal < found.coherence < goal + NEAR and not state.has_polished(found.coherence):
+            vectors = descend(vectors, hope=goal, stop=over)
+            found = Found(coherence(vectors), vectors, how, True)
+        state.offer(found)
+    if state.coherence < before - NEAR:
+        state.hits = 0
+    return int(np.count_nonzero(values < state.coherence + NEAR))
 
 
-def _offer(state: State, value: float, vectors: np.ndarray, how: str) -> None:
-    for k, (known, _, _) in enumerate(state.pool):
-        if abs(known - value) < SAME:
-            if value < known:
-                state.pool[k] = (value, vectors, how)
-                state.pool.sort(key=lambda item: item[0])
-            return
-    state.pool.append((value, vectors, how))
-    state.pool.sort(key=lambda item: item[0])
-    del state.pool[POOL:]
-
-
-def _symmetries(state: State, rng: np.random.Generator) -> list[Symmetry]:
-    """The groups of one round: Weyl-Heisenberg and Pauli where n allows, and random cyclic ones."""
-    d, n = state.d, state.n
-    found = [weyl_heisenberg(d, n), paulis(d, n)] if state.field == "complex" else []
-    found += [random_cyclic(d, n, state.field, rng) for _ in range(3 * GROUPS)]
-    return [symmetry for symmetry in found if symmetry is not None][: int(np.clip(12_000 // n**2, 2, GROUPS))]
-
-
-def _perturbed(state: State, rng: np.random.Generator, batch: int) -> np.ndarray:
-    """Copies of packings of the pool, the better the oftener, with a few lines replaced or all shaken."""
-    d, n, field = state.d, state.n, state.field
-    out = np.empty((batch, n, d), complex if field == "complex" else float)
-    for b in range(batch):
-        k = min(int(rng.geometric(0.5)) - 1, len(state.pool) - 1)
-        vectors = state.pool[k][1].copy()
-        if rng.random() < 0.5:
-            replaced = rng.choice(n, int(rng.integers(1, max(2, n // 5) + 1)), replace=False)
-            vectors[replaced] = _gaussian(rng, (len(replaced), d), field)
-            size = 1e-3  # all move a little: at equal lines the gradient vanishes
-        else:
-            size = math.exp(rng.uniform(-4, 0))
-        vectors = vectors + size * _gaussian(rng, (n, d), field) / math.sqrt(d)
-        out[b] = vectors
-    return normalise(out.reshape(-1, d)).reshape(out.shape)
-
-
-def _gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> np.ndarray:
-    x = rng.standard_normal(shape)
-    return x + 1j * rng.standard_normal(shape) if field == "complex" else x
+def _finish(state: State, over: Callable[[], bool]) -> None:
+    """Polish the best, and what might end up below it, into ``state.final``."""
+    if not state.pool:
+        return
+    best = state.pool[0]
+    for item in state.pool[:3]:
+        if not item.polished and item.coherence < best.coherence + NEAR / 3 and not over():
+            vectors = descend(item.vectors, hope=best.coherence, stop=over)
+            best = min(best, Found(coherence(vectors), vectors, item.how, True), key=lambda found: found.coherence)
+    state.final = best
 
 
 def _coherences(full: np.ndarray) -> np.ndarray:

@@ -8,6 +8,8 @@ in a shrinking box takes over. A polish never returns a packing worse than it wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import lstsq
 from scipy.optimize import linprog
@@ -43,11 +45,11 @@ def equalise(vectors: np.ndarray) -> np.ndarray:
     return best
 
 
-def descend(vectors: np.ndarray, hope: Number = 1.0) -> np.ndarray:
+def descend(vectors: np.ndarray, hope: Number = 1.0, stop: Callable[[], bool] | None = None) -> np.ndarray:
     """Linear programmes in a trust box, which grows while they foretell the maximum well and shrinks where they do not.
 
     Ends when a programme promises less than 1e-15 or after 5 to 80 of them; up to a few seconds. Gives up early
-    where it stays well above the coherence ``hope``.
+    where it stays well above the coherence ``hope``, or where ``stop()`` says so.
     """
     best = normalise(vectors)
     square = coherence(best) ** 2
@@ -57,6 +59,8 @@ def descend(vectors: np.ndarray, hope: Number = 1.0) -> np.ndarray:
     box = 1e-2
     for done in range(int(np.clip(EFFORT // unknowns**3, 5, PROGRAMMES))):
         if (done >= 8 and square > (hope + 5e-4) ** 2) or (done >= 20 and square > (hope + 5e-5) ** 2):
+            break
+        if stop is not None and stop():
             break
         pairs = _active(best, min(0.5, 6 * box))
         if len(pairs[0]) * unknowns > LARGEST_PROGRAMME:

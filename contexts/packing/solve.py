@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from contexts.packing.bounds import best_bound
-from contexts.packing.constructions import best_construction
+from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.fields import Number
 from contexts.packing.measure import coherence, normalise
-from contexts.packing.optimize import State, check_workable, optimize
+from contexts.packing.optimize import check_workable, optimize
 from contexts.packing.records import record
+from contexts.packing.state import State
 
 MATCH = 1e-9  # relative: a packing this close to a proved bound meets it
 
@@ -34,19 +35,20 @@ def solve(
     field: str,
     *,
     seed: int = 0,
-    seconds: Number = 30.0,
+    seconds: Number = 60.0,
     rounds: int | None = None,
     constructions: bool = True,
     beat_record: bool = False,
-    patience: int = 150,
+    patience: int = 400,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Solution:
     """Look in the catalogue, then search as :func:`~contexts.packing.optimize.optimize`; the lower coherence wins.
 
-    The search is left out where a construction meets a proved bound, starts from the construction too where it does
-    not, and stops at the shipped record (within its rounding) unless ``beat_record``.
+    Any n lines of a larger construction count as one. The search is left out where that meets a proved bound or the
+    record, starts from parts of constructions too where it does not, and stops at the shipped record (within its
+    rounding) unless ``beat_record``.
     """
     check_workable(d, n)
     if state is not None:
@@ -63,7 +65,8 @@ def solve(
         if built[0] <= max(bound * (1 + MATCH), target) or n <= d:
             return Solution(vectors, built[0], built[2], state or State(d, n, field, seed))
     limits: dict[str, Any] = {"seconds": seconds, "rounds": rounds, "target": target, "patience": patience}
-    state = optimize(d, n, field, seed=seed, state=state, progress=progress, stop=stop, **limits)
+    structures = catalogue(d, field) if constructions else []
+    state = optimize(d, n, field, seed=seed, state=state, structures=structures, progress=progress, stop=stop, **limits)
     if built is not None and built[0] <= state.coherence:
         return Solution(built[1], built[0], built[2], state)
     return Solution(state.vectors, state.coherence, f"optimised: {state.how}", state)

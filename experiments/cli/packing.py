@@ -32,7 +32,7 @@ def optimize(
     d: Annotated[int, typer.Option(help="Dimension.")],
     n: Annotated[int, typer.Option(help="Number of lines (unit vectors up to sign or phase).")],
     field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
-    seconds: Annotated[float, typer.Option(help="CPU time for the search.")] = 30.0,
+    seconds: Annotated[float, typer.Option(help="CPU time at most; a record or bound met ends it.")] = 60.0,
     rounds: Annotated[
         int | None, typer.Option(help="Stop after so many rounds: the result then depends on the seed alone.")
     ] = None,
@@ -50,8 +50,9 @@ def optimize(
     Example: `qattn packing optimize --d 4 --n 13 --field complex`
     """
     from contexts.packing.certify import certify
-    from contexts.packing.optimize import State, check_workable
+    from contexts.packing.optimize import check_workable
     from contexts.packing.solve import solve
+    from contexts.packing.state import State
     from experiments.packing.saved import (
         certificate_path,
         check_writable,

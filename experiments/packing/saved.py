@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from contexts.packing.optimize import State
+from contexts.packing.state import Found, State
 from experiments.errors import UserError
 from experiments.files import write_bytes, write_json
 
@@ -79,9 +79,10 @@ def save_state(path: Path, state: State) -> None:
         data,
         numbers=np.array([state.d, state.n, state.seed, state.round, state.hits]),
         field=np.array(state.field),
-        coherences=np.array([value for value, _, _ in state.pool]),
-        vectors=np.array([vectors for _, vectors, _ in state.pool]),
-        how=np.array([how for _, _, how in state.pool], dtype=str),
+        coherences=np.array([item.coherence for item in state.pool]),
+        vectors=np.array([item.vectors for item in state.pool]),
+        how=np.array([item.how for item in state.pool], dtype=str),
+        polished=np.array([item.polished for item in state.pool], dtype=bool),
     )
     write_bytes(path, data.getvalue())
 
@@ -95,8 +96,9 @@ def load_state(path: Path) -> State:
     try:
         with np.load(path, allow_pickle=False) as file:
             d, n, seed, rounds, hits = (int(v) for v in file["numbers"])
-            pool = list(zip(file["coherences"].tolist(), file["vectors"], file["how"].tolist(), strict=True))
-            state = State(d, n, str(file["field"]), seed, rounds, hits, sorted(pool, key=lambda item: item[0]))
+            columns = (file["coherences"].tolist(), file["vectors"], file["how"].tolist(), file["polished"].tolist())
+            pool = sorted((Found(*row) for row in zip(*columns, strict=True)), key=lambda item: item.coherence)
+            state = State(d, n, str(file["field"]), seed, rounds, hits, pool)
         state.check()
     except DAMAGED as error:
         raise UserError(f"{path}: not a saved search ({reason(error)}); {MEND}") from error

@@ -33,10 +33,11 @@ KINDS = {
     "instrument": "kind: instrument, dim: 4",
     "twin": "kind: instrument, dim: 4, dephasing: 1.0",
     "permutation": "kind: permutation, dim: 8",
+    "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: ngram, embedding: 4",
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }
-STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation"}
+STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit"}
 
 
 def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:
@@ -133,6 +134,8 @@ def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> No
         ("kind: unitary, readout: softmax, dephasing: 0.5", "expected a measurement, got 'softmax'"),
         ("kind: unitary, readout: overlap, rank: 3", "expected readout: povm beside it"),
         ("kind: unitary, dephasing: 1.5", "expected a number of at most 1, got 1.5"),
+        ("kind: circuit, qubits: 7, heads: 3", "expected a divisor of the angles of a layer, got 3; 7 qubits"),
+        ("kind: circuit, rank: 2", "expected readout: povm beside it, got readout: projective, which has no rank"),
         ("kind: permutation, readout: projective, rank: 2", "expected readout: povm beside it"),
         ("kind: unitary_recurrent, readout: softmax, rank: 2", "got readout: softmax, which has no rank; remove rank"),
     ],
