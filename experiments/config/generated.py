@@ -86,8 +86,17 @@ class WordTask(SequenceTask):
     """Elements of the longest training sequence; lengths are uniform from 1 on."""
     test_length: PositiveInt | None = None
     """Elements of a test sequence; null is four times `length`."""
+    inputs: Literal["all", "swaps"] = "all"
+    """What is read: any elements, or only those that exchange two points (the products are then still any element)."""
+    asked: Literal["product", "point"] = "product"
+    """`product`: which element is the product so far; `point`: where it takes the first of the points (as hard for
+    circuits: Barrington's programs ask no more, and a register needs the points as dimensions, not the elements)."""
     supervise: Literal["running", "last"] = "running"
     """A target at every position, or only at the last."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.inputs == "swaps" and self.group.startswith("A"):
+            yield "inputs", "'all' for a group of even permutations, in which no swap is", "'swaps'", ("group",)
 
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}

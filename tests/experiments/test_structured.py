@@ -100,6 +100,27 @@ def test_word_problem_targets_are_running_products_and_the_test_is_four_times_as
     assert one.facts()["chance"] == pytest.approx(math.log(120))
 
 
+def test_swaps_are_the_transpositions_and_reach_the_whole_group(tmp_path: Path) -> None:
+    one = task(tmp_path, "kind: word_problem, group: S5, length: 30, inputs: swaps, validation: 400")
+    inputs, targets = one.windows()[0]
+    read = {int(token) for token in inputs.unique()}
+    assert len(read) == 10
+    assert all(Permutation(list(elements("S5")[token])).cycle_structure.get(2) == 1 for token in read)
+    assert all(sum(x == i for i, x in enumerate(elements("S5")[token])) == 3 for token in read)
+    assert len(targets[targets != IGNORED].unique()) == 120  # after some swaps every element is likely
+
+
+def test_asked_for_a_point_the_target_is_where_the_product_takes_it(tmp_path: Path) -> None:
+    one = task(tmp_path, "kind: word_problem, group: A5, length: 6, asked: point")
+    inputs, targets = one.batch(5, stream(0))
+    for row, wanted in zip(inputs.tolist(), targets.tolist(), strict=True):
+        state = Permutation(4)
+        for token, target in zip(row, wanted, strict=True):
+            state = state * Permutation(list(elements("A5")[token]))
+            assert target == IGNORED or one.tokenizer.decode([target]) == str(state(0) + 1)
+    assert (one.vocab, one.facts()["guess"]) == (65, 0.2)
+
+
 def test_parity_is_that_of_the_ones_so_far(tmp_path: Path) -> None:
     one = task(tmp_path, "kind: parity, validation: 400")
     inputs, targets = one.windows()[0]
@@ -308,6 +329,7 @@ def test_membership_is_asked_of_every_prefix(tmp_path: Path) -> None:
     [
         ("kind: parity, lengths: [9, 3]", "expected the smaller length first, got [9, 3]"),
         ("kind: mqar, pairs: 40", "expected at least four times pairs (160), got 64"),
+        ("kind: word_problem, group: A5, inputs: swaps", "expected 'all' for a group of even permutations"),
         ("kind: tomita, number: 2", "expected a number of at least 3, got 2"),
         ("kind: word_problem, group: S6", "expected 'Z2', 'S3', 'A4', 'A5' or 'S5', got 'S6'"),
         ("kind: tomita, number: 7, strings: 100000", "too few to learn 100000"),
