@@ -3,8 +3,9 @@
     python benchmarks/train_throughput.py        # nanoGPT's CPU recipe: 4 layers, 4 heads, dim 128, 64 x 12, V 65
 
 A step is forward, backward and a fused AdamW update on random tokens, one thread; the unitary model has the parameters
-of the GPT-2-style one. The rounds of the models alternate, so that a neighbour on the machine slows all of them alike;
-the ratio is the median over rounds of the ratios within a round.
+of the GPT-2-style one. MB kept is what the forward pass keeps for the backward one. The rounds of the models alternate,
+so that a neighbour on the machine slows all of them alike; the ratio is the median over rounds of the ratios within a
+round.
 """
 
 import argparse
@@ -106,6 +107,23 @@ def equal_unitary(vocab: int, parameters: int) -> UnitaryLM:
     return UnitaryLM(UnitaryConfig(vocab, dim=96, hidden=max(1, 1 + (parameters - narrow) // (wide - narrow))))
 
 
+def kept_bytes(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], args: argparse.Namespace) -> int:
+    """Memory that the forward pass keeps for the backward one, parameters apart; every storage counts once."""
+    storages: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    x, y = torch.randint(args.vocab, (2, args.batch, args.block), generator=torch.Generator().manual_seed(0))
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        total = loss(x, y)
+    for tensor in (x, y, *model.parameters()):
+        storages.pop(tensor.untyped_storage().data_ptr(), None)
+    del total
+    return sum(storages.values())
+
+
 def measure(steps: dict[str, Step], args: argparse.Namespace) -> dict[str, list[float]]:
     """Seconds per step of each model, round by round; the order turns by one each round."""
     generator = torch.Generator().manual_seed(0)
@@ -135,9 +153,11 @@ def main() -> None:
     rows = models(args)
     seconds = measure({name: trainer(*row) for name, row in rows.items()}, args)
     reference = next(iter(rows))
+    kept = {name: kept_bytes(*row, args) for name, row in rows.items()}
     report = {
         name: {
             "parameters": count(rows[name][0]),
+            "megabytes_kept": kept[name] / 1e6,
             "tokens_per_second": args.batch * args.block / statistics.median(times),
             "ratio": statistics.median(r / t for r, t in zip(seconds[reference], times, strict=True)),
         }
@@ -146,9 +166,10 @@ def main() -> None:
     if args.json:
         print(json.dumps(report))
         return
-    print(f"{'model':12} {'parameters':>10} {'tokens/s':>10}   model / {reference}")
+    print(f"{'model':12} {'parameters':>10} {'MB kept':>8} {'tokens/s':>10}   model / {reference}")
     for name, row in report.items():
-        print(f"{name:12} {row['parameters']:10,} {row['tokens_per_second']:10,.0f}   {row['ratio']:.3f}")
+        sizes = f"{row['parameters']:10,} {row['megabytes_kept']:8.1f}"
+        print(f"{name:12} {sizes} {row['tokens_per_second']:10,.0f}   {row['ratio']:.3f}")
     pairs = zip(seconds["gpt2_style"], seconds["unitary"], strict=True)
     print(f"unitary / gpt2_style at equal parameters: {statistics.median(c / u for c, u in pairs):.3f}")
 

@@ -23,7 +23,12 @@ RETRIES = 2
 
 
 def run_all(
-    places: list[tuple[Job, Path]], sample: dict[str, Any], progress: Progress, *, workers: int, scheduler: str | None
+    places: list[tuple[Job, Path]],
+    sample: dict[str, Any] | None,
+    progress: Progress,
+    *,
+    workers: int,
+    scheduler: str | None,
 ) -> None:
     """Bring every run to its end, ``workers`` at a time; progress comes from the runs' own logs."""
     with _client(workers, scheduler) as client:

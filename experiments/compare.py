@@ -13,14 +13,24 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from experiments.config.schema import BEST_CLASSICAL
+from experiments.published import against_published
 from experiments.statistics import Paired, holm, paired, practical, t_interval
 from experiments.verdict import settled, verdict
 
 AUDIT = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
 """The audit's numbers (section "the audit" of the documentation), each a largest error; the worst seed's is kept."""
 
-CLASSICAL = frozenset({"transformer", "lstm", "ngram"})
-"""Model kinds with no unitary claim, among which ``reference: best classical`` looks."""
+CLASSICAL = frozenset({"transformer", "lstm"})
+"""Trained kinds among which ``reference: best classical`` looks, for records that do not say ``classical`` themselves.
+
+Counted n-grams are not among them: they have no seeds to pair and no size to match; they stay the floor."""
+
+RUNGS = {
+    "transformer": "0", "lstm": "0", "mean_field": "1", "unitary": "2", "unitary_recurrent": "2r", "instrument": "2i",
+    "permutation": "4",
+}  # fmt: skip
+"""The rung of a kind, for records that do not say it themselves."""
 
 LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
 """Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
@@ -31,9 +41,13 @@ Run = Mapping[str, Any]
 
 
 def summarise(
-    runs: Sequence[Run], tasks: Mapping[str, Mapping[str, Any]], comparison: Mapping[str, Any] | None, name: str
+    runs: Sequence[Run],
+    tasks: Mapping[str, Mapping[str, Any]],
+    comparison: Mapping[str, Any] | None,
+    name: str,
+    about: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The content of ``results.json``.
+    """The content of ``results.json``. ``about`` is repeated in it (:func:`experiments.records.about`).
 
     ``comparison`` may hold ``confidence`` (0.95), ``equivalence`` (a margin in nats, 0 for none), ``reference``
     (a model's name, "best classical", or None for all pairs) and ``metric`` ("val_nats" or "accuracy"; by default the
@@ -52,6 +66,11 @@ def summarise(
     summary: dict[str, Any] = {
         "schema": 1,
         "name": name,
+        "description": "",
+        "models": sorted({run["model"] for run in runs}),
+        "sweeps": {},
+        "search": None,
+        **finite(about or {}),
         "comparison": options,
         "tasks": {},
         "failed": [],
@@ -60,6 +79,8 @@ def summarise(
     for task in names:
         mine = [run for run in runs if run["task"] == task]
         summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
+        stated, level = options.get("published") or [], options["confidence"]
+        summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
     _correct(summary)
     summary["failed"] = [
         {"task": run["task"], "model": run["model"], "seed": run["seed"], **_failure(run)}
@@ -125,8 +146,11 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
         return (mean is None, 0.0 if mean is None else sign * mean, name)
 
     ordered = {name: models[name] for name in sorted(models, key=rank)}
-    entry = {**finite(facts), "metric": metric, "floor": floor, "models": ordered}
-    entry["tests"] = _tests(runs, ordered, metric, options)
+    reference = _reference(ordered, metric, options["reference"])
+    entry = {**finite(facts), "metric": metric, "floor": floor, "reference": reference, "models": ordered}
+    entry["best_classical"] = _reference(ordered, metric, BEST_CLASSICAL)
+    pairs = list(combinations(ordered, 2)) if options["reference"] is None else _against(ordered, reference)
+    entry["tests"] = _tests(pairs, ordered, metric, options["confidence"])
     if not entry["tests"]:
         entry["tests_reason"] = (
             "no second model to compare with" if len(models) < 2 else "the reference has no run here"
@@ -139,6 +163,9 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
     done = sorted((run for run in runs if run["status"] == "done"), key=lambda run: run["seed"])
     entry: dict[str, Any] = {
         "kind": runs[0]["kind"],
+        "rung": runs[0].get("rung") or RUNGS.get(runs[0]["kind"], ""),
+        "classical": bool(runs[0].get("classical", runs[0]["kind"] in CLASSICAL)),
+        "strict": _strict(runs),
         "seeds": {"attempted": len(runs), "done": [run["seed"] for run in done]},
         "failed": [
             {"seed": run["seed"], **_failure(run)} for run in sorted(runs, key=_identity) if run["status"] != "done"
@@ -212,26 +239,35 @@ def _audit(done: Sequence[Run]) -> dict[str, Any]:
     return worst
 
 
+def _strict(runs: Sequence[Run]) -> bool:
+    """Whether the model claims strict unitarity: as its runs say; older ones by an audit that was held to a budget."""
+    said = [run["strict"] for run in runs if run.get("strict") is not None]
+    return any(said) if said else any((run.get("audit") or {}).get("passed") is not None for run in runs)
+
+
 def _tests(
-    runs: Sequence[Run], models: Mapping[str, Any], metric: str, options: Mapping[str, Any]
+    pairs: Sequence[tuple[str, str]], models: Mapping[str, Any], metric: str, level: float
 ) -> list[dict[str, Any]]:
     """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `_correct`."""
     tests = []
-    for a, b in _pairs(models, metric, options["reference"]):
+    for a, b in pairs:
         left, right = (dict(zip(models[m][metric]["seeds"], models[m][metric]["values"], strict=True)) for m in (a, b))
         seeds = sorted(left.keys() & right.keys())
-        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], options["confidence"])
+        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], level)
         tests.append({"a": a, "b": b, "metric": metric, "seeds": seeds, "pair": pair})
     return tests
 
 
-def _pairs(models: Mapping[str, Any], metric: str, reference: str | None) -> list[tuple[str, str]]:
-    if reference is None:
-        return list(combinations(models, 2))
-    if reference == "best classical":  # models are ordered best first
+def _reference(models: Mapping[str, Any], metric: str, wanted: str | None) -> str | None:
+    """The model that the others are tested against; of classical ones the best, of equal ones the first by name."""
+    if wanted == BEST_CLASSICAL and wanted not in models:  # models are ordered best first, then by name
         measured = [name for name in models if models[name][metric]["mean"] is not None]
-        reference = next((name for name in measured if models[name]["kind"] in CLASSICAL), None)
-    return [(name, reference) for name in models if reference in models and name != reference] if reference else []
+        return next((name for name in measured if models[name]["classical"]), None)
+    return wanted if wanted in models else None
+
+
+def _against(models: Mapping[str, Any], reference: str | None) -> list[tuple[str, str]]:
+    return [] if reference is None else [(name, reference) for name in models if name != reference]
 
 
 def _correct(summary: dict[str, Any]) -> None:

@@ -1,6 +1,8 @@
 """A whole experiment: every run to its end, one after another or side by side, then one report.
 
 OUT/experiment.json   what was asked (its identity guards the folder), the facts of its tasks, the environment
+OUT/matching.json     the widths solved for equal times, which another measurement would not give again
+OUT/search/*/         one folder a trial of a learning rate; what was chosen stands in experiment.json
 OUT/runs/*/           one folder a run (`experiments.store`)
 OUT/report.html, results.json, results.csv, figures/
 """
@@ -22,16 +24,20 @@ from experiments import files
 from experiments.config import Experiment, Job
 from experiments.config.jobs import experiment_identity
 from experiments.config.printing import config_text
+from experiments.config.schema import TaskTraining
 from experiments.environment import describe
 from experiments.errors import UserError
 from experiments.matching import matched_jobs
 from experiments.models import build_for, ledger
 from experiments.progress import Progress
+from experiments.records import about
 from experiments.report import write
 from experiments.runs import folder_name, load_task, run_job
+from experiments.search import applied, choose, trials
 from experiments.store import RunFolder, read_json
+from experiments.timing import stepper
 
-OURS = "experiment.json"
+OURS, MATCHED = "experiment.json", "matching.json"
 
 
 def run_experiment(
@@ -53,37 +59,46 @@ def run_experiment(
     """
     if smoke:
         experiment, out, fresh = one_batch(experiment), out.with_name(out.name + "-smoke"), True
-    todo, notes = matched_jobs(experiment)
     with claim(out, experiment, fresh):
+        todo, notes = matched_jobs(experiment, out / MATCHED)
         check(todo)
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
         for name, lines in notes.items():
             facts[name] = {**facts[name], "notes": [*facts[name].get("notes", []), *lines]}
-        record = {
+        record: dict[str, Any] = {
             "schema": 1,
             "name": experiment.name,
             "description": experiment.description,
             "identity": experiment_identity(experiment),
             "comparison": experiment.comparison.model_dump(),
             "tasks": facts,
+            "models": list(experiment.models),
+            "sweeps": experiment.sweeps,
+            "search": None,
             "config_yaml": config_text(experiment.data()),
             "environment": describe(),
             "command": command,
         }
         files.write_json(out / OURS, record)
         sample = experiment.output.sample.model_dump()
-        places = [(job, out / "runs" / folder_name(job)) for job in todo]
-        with Progress(todo, quiet=as_json) as progress:
+        search = experiment.training.search
+        sought = trials(todo, search) if search is not None else {}
+        with Progress([*sought.values(), *todo], quiet=as_json) as progress:
             for line in (line for lines in notes.values() for line in lines):
                 progress.note(line)
+            go = partial(_bring, progress=progress, workers=workers, scheduler=scheduler)
+            if search is not None:
+                tried = [(job, out / "search" / folder_name(job)) for job in sought.values()]
+                go(tried, None)
+                results = {
+                    key: RunFolder(folder).result() or {} for key, (_, folder) in zip(sought, tried, strict=True)
+                }
+                record["search"] = choose(results, search)
+                files.write_json(out / OURS, record)
+                todo = applied(todo, record["search"])
+            places = [(job, out / "runs" / folder_name(job)) for job in todo]
             try:
-                if scheduler or workers > 1:
-                    from experiments.cluster import run_all
-
-                    run_all(places, sample, progress, workers=workers, scheduler=scheduler)
-                else:
-                    for job, folder in places:
-                        progress.finished(job, run_job(job, folder, sample, partial(progress.update, job)))
+                go(places, sample)
             finally:
                 records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
                 if records:
@@ -95,11 +110,29 @@ def run_experiment(
     return 1 if any(result["status"] == "failed" for result in records) else 0
 
 
+def _bring(
+    places: list[tuple[Job, Path]],
+    sample: dict[str, Any] | None,
+    *,
+    progress: Progress,
+    workers: int,
+    scheduler: str | None,
+) -> None:
+    """Every run of ``places`` to its end, one after another or side by side."""
+    if scheduler or workers > 1:
+        from experiments.cluster import run_all
+
+        run_all(places, sample, progress, workers=workers, scheduler=scheduler)
+        return
+    for job, folder in places:
+        progress.finished(job, run_job(job, folder, sample, partial(progress.update, job)))
+
+
 def report(out: Path, records: list[dict[str, Any]], record: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Summarise finished runs and write the page, the figures and the tables."""
     from experiments.compare import summarise
 
-    summary = summarise(records, record["tasks"], record["comparison"], record["name"])
+    summary = summarise(records, record["tasks"], record["comparison"], record["name"], about(record))
     page = write(
         out, summary, records, record["tasks"], record["config_yaml"], record["environment"], record["command"]
     )
@@ -122,8 +155,10 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
             busy = "another qattn is running this experiment; wait for it or choose another --out"
             raise UserError(f"{out}: {busy}") from None
         if fresh:
-            shutil.rmtree(out / "runs", ignore_errors=True)
-            marker.unlink(missing_ok=True)
+            for folder in ("runs", "search"):
+                shutil.rmtree(out / folder, ignore_errors=True)
+            for file in (marker, out / MATCHED):
+                file.unlink(missing_ok=True)
         if marker.exists() and read_json(marker).get("identity") != experiment_identity(experiment):
             raise UserError(
                 f"{out} holds the experiment '{read_json(marker).get('name')}' with another configuration; "
@@ -139,68 +174,62 @@ def check(todo: list[Job]) -> None:
 
 
 def one_batch(experiment: Experiment) -> Experiment:
-    """The same experiment with two steps and one seed (--smoke): something of everything."""
+    """The same experiment with two steps and one seed (--smoke): something of everything, but for a search."""
 
     def short(holder: Any) -> Any:
         return holder.model_copy(update={"optimizer": holder.optimizer.model_copy(update={"warmup": 0})})
 
-    two = {"steps": 2, "evaluate_every": 2, "log_every": 1, "checkpoint_every": 1}
+    few = {name: TaskTraining(batch=own.batch) for name, own in experiment.training.tasks.items()}
+    two = {"steps": 2, "evaluate_every": 2, "log_every": 1, "checkpoint_every": 1, "tasks": few, "search": None}
     training = short(experiment.training).model_copy(update=two)
     models = {name: short(model) for name, model in experiment.models.items()}
     return replace(experiment, training=training, models=models, seeds=experiment.seeds[:1])
 
 
 def plan(experiment: Experiment) -> list[dict[str, Any]]:
-    """Every run with its parameters and an estimate of its time, from a few measured steps of each model."""
-    seconds: dict[tuple[str, str], float] = {}
+    """Every run, trials of a search included, with its parameters and an estimate of its time, from a few measured
+    steps of each model.
+    """
+    speeds: dict[tuple[str, str], tuple[int, float, float]] = {}
+    todo, search = matched_jobs(experiment)[0], experiment.training.search
+    sought = trials(todo, search) if search is not None else {}
+    whole = [((job.task_name, job.model_name), job) for job in todo]
     rows = []
-    for job in matched_jobs(experiment)[0]:
-        key = (job.task_name, job.model_name)
-        task = load_task(job)
-        model = build_for(job, task)
-        if key not in seconds:
-            seconds[key] = _estimate(job, model)
+    for key, job in [*(((task, model), job) for (task, model, _), job in sought.items()), *whole]:
+        if key not in speeds:
+            speeds[key] = _speed(job)
+        parameters, step, evaluation = speeds[key]
         rows.append(
             {
                 "task": job.task_name,
                 "model": job.model_name,
                 "seed": job.seed,
-                "parameters": sum(ledger(model).values()),
-                "seconds": seconds[key],
+                "parameters": parameters,
+                "seconds": step * job.training.steps
+                + evaluation * -(-job.training.steps // job.training.evaluate_every),
             }
         )
     return rows
 
 
-def _estimate(job: Job, model: Any, steps: int = 4) -> float:
-    """Seconds of a run: measured training steps and one measured batch of the validation split."""
-    import torch
+def _speed(job: Job, steps: int = 4) -> tuple[int, float, float]:
+    """Parameters, seconds of a training step and of an evaluation on the whole validation split, from a few steps and
+    one batch.
+    """
+    from experiments.evaluate import evaluate
 
-    from experiments.evaluate import evaluate, mean_nats
-    from experiments.optim import build_optimizers
-    from experiments.train import stream
-
-    torch.set_num_threads(job.training.threads)
-    task, training = load_task(job), job.training
-    if hasattr(model, "count"):
-        return 0.0
-    optimizers, generator = build_optimizers(model, job.model.optimizer), stream(job.seed)
-    times = []
-    for _ in range(steps):
-        clock = time.perf_counter()
-        inputs, targets = task.batch(training.batch, generator)
-        mean_nats(model(inputs), targets).backward()
-        for each in optimizers:
-            each.step()
-            each.zero_grad()
-        times.append(time.perf_counter() - clock)
+    task = load_task(job)
+    model = build_for(job, task)
+    parameters = sum(ledger(model).values())
+    if not job.model.trains:
+        return parameters, 0.0, 0.0
+    step = stepper(job, model)
+    seconds = min(step() for _ in range(steps))
     inputs, targets = task.windows()[0]
-    clock = time.perf_counter()
+    clock = time.process_time()
     evaluate(model, [(inputs[:64], targets[:64])])
     whole = sum(each.numel() for each, _ in task.windows())
-    validation = (time.perf_counter() - clock) * whole / inputs[:64].numel()
-    evaluations = -(-training.steps // training.evaluate_every)
-    return min(times) * training.steps + validation * evaluations
+    return parameters, seconds, (time.process_time() - clock) * whole / inputs[:64].numel()
 
 
 def summary(experiment: Experiment) -> dict[str, dict[str, int]]:

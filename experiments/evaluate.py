@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
+
+from qattn.held import held
 
 IGNORED = -100
 
@@ -23,22 +25,28 @@ def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> float:
-    """Mean nats a token over all windows; restores the model's training mode. Sums in float64."""
+def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Log-probabilities and targets, ``batch`` sequences at a time, in evaluation mode and without gradients."""
     training = model.training
     model.eval()
     try:
-        total, count = 0.0, 0
-        for inputs, targets in windows:
-            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
-                total += token_nats(model(x), y).double().sum().item()
-                count += int((y != IGNORED).sum())
+        with held(model):
+            for inputs, targets in windows:
+                for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                    yield model(x), y
     finally:
         model.train(training)
+
+
+def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> float:
+    """Mean nats a token over all windows; restores the model's training mode. Sums in float64."""
+    total, count = 0.0, 0
+    for log_probs, targets in predictions(model, windows, batch):
+        total += token_nats(log_probs, targets).double().sum().item()
+        count += int((targets != IGNORED).sum())
     return total / count
 
 
-@torch.no_grad()
 def accuracy(
     model: nn.Module,
     windows: list[tuple[Tensor, Tensor]],
@@ -49,15 +57,11 @@ def accuracy(
 
     Ignored targets never count. Restores the model's training mode.
     """
-    training = model.training
-    model.eval()
-    try:
-        hits, count = 0, 0
-        for inputs, targets in windows:
-            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
-                asked = (y != IGNORED) if queries is None else (y != IGNORED) & queries(y)
-                hits += int(((model(x).argmax(-1) == y) & asked).sum())
-                count += int(asked.sum())
-    finally:
-        model.train(training)
+    hits, count = 0, 0
+    for log_probs, targets in predictions(model, windows, batch):
+        asked = targets != IGNORED
+        if queries is not None:
+            asked &= queries(targets)
+        hits += int(((log_probs.argmax(-1) == targets) & asked).sum())
+        count += int(asked.sum())
     return hits / count

@@ -11,6 +11,7 @@ import torch
 from classical import sampling
 from experiments.errors import UserError
 from experiments.tasks.tokenizers import Tokenizer
+from qattn.held import held
 
 
 def prompt_ids(prompt: str, tokenizer: Tokenizer) -> list[int]:
@@ -42,10 +43,11 @@ def continue_text(
     generator = torch.Generator().manual_seed(seed)
     model.eval()
     try:
-        for token in sampling.generate(
-            model, ids, tokens, temperature=float(temperature), top_k=top_k, top_p=top_p, generator=generator
-        ):
-            yield int(token)
+        with held(model):
+            for token in sampling.generate(
+                model, ids, tokens, temperature=float(temperature), top_k=top_k, top_p=top_p, generator=generator
+            ):
+                yield int(token)
     except ValueError as error:
         raise UserError(str(error)) from error
 

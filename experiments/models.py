@@ -15,6 +15,7 @@ from classical.transformer import Transformer
 from experiments.config import Job
 from experiments.errors import UserError
 from experiments.tasks import Task
+from qattn.circuit_model import CircuitConfig, CircuitLM
 from qattn.instrument import InstrumentConfig, InstrumentLM
 from qattn.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.models import UnitaryConfig, UnitaryLM
@@ -23,39 +24,45 @@ from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
 NOT_FOR_THE_MODEL = {"kind", "optimizer", "preset"}
 
 
-def _chosen(config: Any) -> dict[str, Any]:
-    """The fields a person or a default set; null means "as the preset has it"."""
+def _chosen(config: Any, vocab: int) -> dict[str, Any]:
+    """The fields a person or a default set; null means "as the preset has it", ``rank: fit`` depends on ``vocab``."""
     values = config.model_dump(exclude=NOT_FOR_THE_MODEL)
+    if values.get("rank") == "fit":
+        values["rank"] = max(4, -(-config.dim // vocab))
     return {key: value for key, value in values.items() if value is not None}
 
 
 def transformer(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return Transformer(PRESETS[config.preset](vocab, block, **_chosen(config)), generator=generator)
+    return Transformer(PRESETS[config.preset](vocab, block, **_chosen(config, vocab)), generator=generator)
 
 
 def unitary(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return UnitaryLM(UnitaryConfig(vocab=vocab, **_chosen(config)), generator=generator)
+    return UnitaryLM(UnitaryConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def mean_field(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return MeanFieldLM(MeanFieldConfig(vocab=vocab, **_chosen(config)), generator=generator)
+    return MeanFieldLM(MeanFieldConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def recurrent(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **_chosen(config)), generator=generator)
+    return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def permutation(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    chosen = RecurrentConfig(vocab=vocab, transition="permutation", **_chosen(config))
+    chosen = RecurrentConfig(vocab=vocab, transition="permutation", **_chosen(config, vocab))
     return UnitaryRecurrentLM(chosen, generator=generator)
 
 
 def instrument(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return InstrumentLM(InstrumentConfig(vocab=vocab, **_chosen(config)), generator=generator)
+    return InstrumentLM(InstrumentConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
+
+
+def circuit(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return CircuitLM(CircuitConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def lstm(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return LSTM(vocab, **_chosen(config), generator=generator)
+    return LSTM(vocab, **_chosen(config, vocab), generator=generator)
 
 
 def ngram(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
@@ -68,6 +75,7 @@ BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
     "mean_field": mean_field,
     "unitary_recurrent": recurrent,
     "instrument": instrument,
+    "circuit": circuit,
     "permutation": permutation,
     "lstm": lstm,
     "ngram": ngram,

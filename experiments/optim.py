@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-HIDDEN = ("attention", "feedforward", "control")
-"""The parameter groups whose matrices map hidden vectors to hidden vectors: Muon's."""
+HIDDEN = ("attention", "feedforward")
+"""The parameter groups whose matrices map hidden vectors to hidden vectors: Muon's, unless the model names its own."""
 
 
 @torch.no_grad()
@@ -62,12 +62,12 @@ def build_optimizers(model: nn.Module, settings: Any) -> list[torch.optim.Optimi
     """
     parameters = dict(model.named_parameters())
     constrained = getattr(model, "constrained_groups", ())
-    hidden_groups = HIDDEN if settings.kind == "muon" else ()
+    mapping = _hidden(model, parameters) if settings.kind == "muon" else set()
     adamw: list[dict[str, Any]] = []
     muon: list[dict[str, Any]] = []
     for group, names in model.parameter_groups().items():  # type: ignore[operator]
         rate = settings.rates.get(group, settings.lr)
-        hidden = [name for name in names if group in hidden_groups and parameters[name].ndim == 2]
+        hidden = [name for name in names if name in mapping]
         decayed = [n for n in names if n not in hidden and parameters[n].ndim >= 2 and group not in constrained]
         plain = [name for name in names if name not in hidden and name not in decayed]
         for names_, decay in ((decayed, settings.weight_decay), (plain, 0.0)):
@@ -81,6 +81,14 @@ def build_optimizers(model: nn.Module, settings: Any) -> list[torch.optim.Optimi
     if muon:
         optimizers.append(Muon(muon, weight_decay=settings.weight_decay))
     return optimizers
+
+
+def _hidden(model: nn.Module, parameters: dict[str, nn.Parameter]) -> set[str]:
+    """The names of the matrices that Muon moves."""
+    if hasattr(model, "hidden_matrices"):
+        return set(model.hidden_matrices())  # type: ignore[operator]
+    groups: dict[str, list[str]] = model.parameter_groups()  # type: ignore[operator]
+    return {name for group in HIDDEN for name in groups.get(group, []) if parameters[name].ndim == 2}
 
 
 def schedule(step: int, steps: int, warmup: int, final: float, kind: str) -> float:

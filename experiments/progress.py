@@ -98,6 +98,9 @@ class Progress:
                 )  # fmt: skip
         out = type(self.console)(file=sys.stdout)
         out.print(table)
+        rows = [row for result in summary["tasks"].values() for row in result.get("published", [])]
+        if rows:
+            out.print(published_table(rows))
         out.print(f"report: {page}", highlight=False, soft_wrap=True)
 
     def _line(self, job: Job) -> None:
@@ -138,6 +141,18 @@ class Progress:
                 row.get("status") or (clock(row["seconds_left"]) if row.get("seconds_left") else ""),
             )
         return table
+
+
+def published_table(rows: list[dict[str, Any]]) -> Any:
+    """Published figures beside ours, for a terminal."""
+    from rich.table import Table
+
+    from experiments.published import lines
+
+    table = Table("model", "figure", "published", "ours", "difference", "tolerance", box=None)
+    for row in lines(rows):
+        table.add_row(*row[:-1])  # the sources are in the report
+    return table
 
 
 def clock(seconds: float) -> str:

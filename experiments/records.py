@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,6 +63,9 @@ class Result(BaseModel):
     task: str
     model: str
     kind: str
+    rung: str | None = None
+    classical: bool | None = None
+    strict: bool | None = None
     seed: int
     status: Literal["done", "failed"]
     failure: Failure | None = None
@@ -96,12 +99,24 @@ class Facts(BaseModel):
     floor: dict[str, float | None] | None = None
 
 
+class Sweep(BaseModel):
+    """Models that differ in one number: which key it is, and its value by model."""
+
+    model: str
+    key: str
+    values: dict[str, float]
+
+
 class Described(BaseModel):
     """``experiment.json``: everything about an experiment that is not a run."""
 
     name: str
     comparison: dict[str, Any] | None = None
     tasks: dict[str, Facts]
+    description: str = ""
+    models: list[str] = []
+    sweeps: dict[str, Sweep] = {}
+    search: dict[str, Any] | None = None
     config_yaml: str = ""
     environment: dict[str, Any] = {}
     command: str = ""
@@ -118,6 +133,15 @@ class Experiment:
     config_yaml: str
     environment: dict[str, Any]
     command: str
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def about(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what ``experiment.json`` says the part that a summary repeats: the models in the order of the file, what a
+    search of learning rates found, and which models differ in one number.
+    """
+    wanted: dict[str, Any] = {"description": "", "models": [], "sweeps": {}, "search": None}
+    return {key: described.get(key) or default for key, default in wanted.items()}
 
 
 def load(folder: Path) -> Experiment:
@@ -127,7 +151,7 @@ def load(folder: Path) -> Experiment:
     if not (folder / "experiment.json").is_file():
         raise UserError(f"{folder}: holds no experiment.json, so no `qattn run` wrote it; give the --out folder of one")
     described = _read(folder / "experiment.json", Described)
-    runs = [_read(path, Result) for path in sorted(folder.glob("runs/*/result.json"))]
+    runs = finished_runs(folder)
     if not runs:
         raise UserError(f"{folder}: no run has finished yet (runs/*/result.json); repeat its `qattn run` to go on")
     return Experiment(
@@ -138,7 +162,13 @@ def load(folder: Path) -> Experiment:
         described.get("config_yaml") or "",
         described.get("environment") or {},
         described.get("command") or "",
+        about(described),
     )
+
+
+def finished_runs(folder: Path) -> list[dict[str, Any]]:
+    """The records of all finished runs in an experiment's folder; none where there is no such folder."""
+    return [_read(path, Result) for path in sorted(folder.glob("runs/*/result.json"))]
 
 
 def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:

@@ -44,8 +44,11 @@ def folder_name(job: Job) -> str:
     return f"{readable}-s{job.seed}-{job.identity()[:8]}"
 
 
-def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambda _: None) -> dict[str, Any]:
-    """Bring one run to its end and return its record, going on from wherever an earlier attempt stopped."""
+def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch = lambda _: None) -> dict[str, Any]:
+    """Bring one run to its end and return its record, going on from wherever an earlier attempt stopped.
+
+    Without ``sample`` it is a trial: the validation loss is all that is asked of it, and its weights are not kept.
+    """
     run = RunFolder(folder)
     record = run.result()
     if record is not None:
@@ -77,9 +80,11 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any], watch: Watch = lambd
         "tokens_per_second": seen * job.training.threads / cpu if cpu else 0.0,
         "peak_memory_mib": peak_memory_mib(),
     }
-    if failure is None:
+    if failure is None and sample is None:
+        record["val_nats"] = record["history"]["validation"][-1][1]
+    elif failure is None:
         checkpoint.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
-        record |= judge(model, task, record["history"], sample, job.seed)
+        record |= judge(model, task, record["history"], sample or {}, job.seed)
     run.finish(record)
     return record
 
@@ -103,6 +108,9 @@ def describe(job: Job, task: Task, model: Any, run: RunFolder) -> dict[str, Any]
         "task": job.task_name,
         "model": job.model_name,
         "kind": job.model.kind,
+        "rung": job.model.rung,
+        "classical": job.model.classical,
+        "strict": bool(getattr(model, "strict", False)),
         "seed": job.seed,
         "parameters": sum(parts.values()),
         "ledger": parts,

@@ -1,11 +1,12 @@
 """Language models that evolve by unitaries alone and are read once by the Born rule; parametrized quantum circuits."""
 
+from qattn.circuit_model import CircuitConfig, CircuitLM
 from qattn.instrument import InstrumentConfig, InstrumentLM
 from qattn.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.models import UnitaryConfig, UnitaryLM
 from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
 __all__ = [
-    "InstrumentConfig", "InstrumentLM", "MeanFieldConfig", "MeanFieldLM", "RecurrentConfig", "UnitaryConfig",
-    "UnitaryLM", "UnitaryRecurrentLM",
+    "CircuitConfig", "CircuitLM", "InstrumentConfig", "InstrumentLM", "MeanFieldConfig", "MeanFieldLM",
+    "RecurrentConfig", "UnitaryConfig", "UnitaryLM", "UnitaryRecurrentLM",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -54,8 +55,12 @@ class Angles(nn.Module):
 
     def forward(self, control: Float[Tensor, "batch time width"]) -> Float[Tensor, "layers batch time angles"]:
         """All angles of a text at once; O(time²) like any attention, no softmax."""
-        time = control.shape[1]
-        query, key, value, local = (control @ self.project).split(self.sizes, -1)
+        return self.attend(control @ self.project)
+
+    def attend(self, projected: Float[Tensor, "batch time columns"]) -> Float[Tensor, "layers batch time angles"]:
+        """:meth:`forward` for control vectors already multiplied by ``project``."""
+        time = projected.shape[1]
+        query, key, value, local = projected.split(self.sizes, -1)
         query, key, value = (self._by_map(part) for part in (query, key, value))
         score = (query @ key.mT) * (self._decay(time) / math.sqrt(self.key_dim))
         attended = (score @ value).unflatten(1, (self.layers, self.heads))
@@ -93,5 +98,5 @@ class Angles(nn.Module):
     def _decay(self, time: int) -> Float[Tensor, "maps time time"]:
         position = torch.arange(time, device=self.rate_logit.device)
         gap = (position[:, None] - position[None, :]).clamp_min(0).to(self.rate_logit.dtype)
-        decay = (torch.sigmoid(self.rate_logit)[:, None, None] ** gap).tril()
+        decay = (F.logsigmoid(self.rate_logit)[:, None, None] * gap).exp().tril()
         return decay / torch.linalg.vector_norm(decay, dim=-1, keepdim=True)

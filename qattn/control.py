@@ -39,17 +39,56 @@ class Control(nn.Module):
             self.down_bias = nn.Parameter(torch.zeros(self.width))
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time width"]:
-        embedded = F.embedding(tokens, self.embedding)
-        time = tokens.shape[1]
-        shifted = [F.pad(embedded, (0, 0, back, 0))[:, :time] for back in range(self.ngram)]
-        return self.refine(torch.cat(shifted, -1))
+        context = self.context(tokens)
+        return (
+            context
+            if self.kind != "mlp"
+            else self._refine(context, self.context_product(tokens, self.up, self.up_bias))
+        )
 
-    def refine(self, context: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        """The hidden layer on an n-gram of embeddings (nothing for ``linear`` and ``ngram``)."""
-        if self.kind != "mlp":
-            return context
-        hidden = F.gelu(context @ self.up + self.up_bias)
-        return context + hidden @ self.down + self.down_bias
+    def project(
+        self, tokens: Int[Tensor, "batch time"], matrix: Float[Tensor, "width columns"]
+    ) -> Float[Tensor, "batch time columns"]:
+        """The control vectors times ``matrix``, the cheapest way."""
+        return self(tokens) @ matrix if self.kind == "mlp" else self.context_product(tokens, matrix)
+
+    def context(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time width"]:
+        """The embeddings of the last ``ngram`` tokens side by side, newest first."""
+        return F.embedding(self._recent(tokens), self._rows()).flatten(-2)
+
+    def context_product(
+        self,
+        tokens: Int[Tensor, "batch time"],
+        matrix: Float[Tensor, "width columns"],
+        bias: Float[Tensor, " columns"] | None = None,
+    ) -> Float[Tensor, "batch time columns"]:
+        """:meth:`context` times ``matrix``, and ``bias`` added.
+
+        A token adds one of ``vocab`` rows for each place it can stand at, so with more tokens than words it is cheaper
+        to make all these rows once and add those that occur: a matrix product a word instead of one a token.
+        """
+        if tokens.numel() <= len(self.embedding):
+            return F.linear(self.context(tokens), matrix.mT, bias)
+        rows = self._rows() @ matrix.unflatten(0, (self.ngram, -1))
+        if bias is not None:
+            rows = torch.cat([rows[:1] + bias, rows[1:]])  # one newest token stands at every position
+        places = self._recent(tokens) + rows.shape[1] * torch.arange(self.ngram, device=tokens.device)
+        summed = F.embedding_bag(places.flatten(0, 1), rows.flatten(0, 1), mode="sum")
+        return summed.unflatten(0, tokens.shape)
+
+    def _recent(self, tokens: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time ngram"]:
+        """The last ``ngram`` tokens, newest first; ``vocab`` stands for none."""
+        return F.pad(tokens, (self.ngram - 1, 0), value=len(self.embedding)).unfold(1, self.ngram, 1).flip(-1)
+
+    def _rows(self) -> Float[Tensor, "words embedding"]:
+        """The embeddings and the zero vector of no token."""
+        return F.pad(self.embedding, (0, 0, 0, 1))
+
+    def _refine(
+        self, context: Float[Tensor, "*batch width"], raised: Float[Tensor, "*batch hidden"]
+    ) -> Float[Tensor, "*batch width"]:
+        flat = torch.addmm(self.down_bias, F.gelu(raised).flatten(0, -2), self.down)
+        return context + flat.unflatten(0, context.shape[:-1])
 
     def start(self, batch: int) -> Float[Tensor, "batch width"]:
         """The n-gram before any token."""
@@ -61,7 +100,7 @@ class Control(nn.Module):
         """One token further: the control vector and the new n-gram of embeddings (newest first)."""
         embedded = F.embedding(token, self.embedding)
         recent = torch.cat([embedded, recent[:, : self.width - embedded.shape[1]]], -1)
-        return self.refine(recent), recent
+        return recent if self.kind != "mlp" else self._refine(recent, recent @ self.up + self.up_bias), recent
 
     def flops_per_token(self) -> int:
         """Multiplications and additions of the hidden layer for one token."""

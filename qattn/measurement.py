@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from qattn.born import squared_modulus
 from qattn.decoherence import expectation
 from qattn.unitaries import Field, Isometry, isometry_defect
 
@@ -15,9 +17,7 @@ def born(amplitudes: Shaped[Tensor, "*batch rank vocab"]) -> Float[Tensor, "*bat
 
     Does not renormalise: the probabilities sum to one because the amplitudes come from an isometry.
     """
-    if amplitudes.is_complex():
-        return (amplitudes.real.square() + amplitudes.imag.square()).sum(-2)
-    return amplitudes.square().sum(-2)
+    return squared_modulus(amplitudes).sum(-2)
 
 
 def log_probabilities(
@@ -70,8 +70,13 @@ class Readout(nn.Module):
         """The isometry B whose rows are the measured vectors; ``None`` for the projective readout, where B = 1."""
         return self.isometry() if self.kind == "povm" else None
 
-    def forward(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+    def forward(
+        self, phi: Shaped[Tensor, "*batch dim"], after: Shaped[Tensor, "dim dim"] | None = None
+    ) -> Float[Tensor, "*batch vocab"]:
+        """p(w) of ``phi``, or of Wφ for a unitary ``after`` = W, which then turns the measurement: B → BW."""
         frame = self.frame()
+        if after is not None:
+            frame = after if frame is None else frame @ after
         amplitudes = phi if frame is None else phi @ frame.mT
         return born(amplitudes.unflatten(-1, (self.rank, self.vocab)))
 
@@ -91,6 +96,38 @@ class Readout(nn.Module):
         """Largest entry of |Σ_w E_w − 1|, which is |B†B − 1|: no need to hold every effect at once."""
         frame = self.frame()
         return 0.0 if frame is None else isometry_defect(frame)
+
+
+class Bits(nn.Module):
+    """All wires of a register of dimension ``dim`` = 2^m read in the computational basis: bit string b means token
+    b mod ``vocab``.
+
+    p(w) = ‖P_w φ‖², P_w = Σ_{b ≡ w} |b⟩⟨b|: a complete projective measurement without parameters; ``rank`` is the
+    largest number of bit strings of one token. Raises ``ValueError`` where a token would have none.
+    """
+
+    kind = "projective"
+
+    def __init__(self, dim: int, vocab: int) -> None:
+        super().__init__()
+        if dim < vocab:
+            need = (vocab - 1).bit_length()
+            raise ValueError(
+                f"{dim} bit strings cannot name a vocabulary of {vocab}: take {need} qubits or more, or readout povm"
+            )
+        self.dim, self.vocab, self.rank = dim, vocab, -(-dim // vocab)
+
+    def frame(self) -> None:
+        """The isometry B is the identity."""
+        return
+
+    def forward(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        padded = F.pad(torch.view_as_real(phi).square().sum(-1), (0, self.rank * self.vocab - self.dim))
+        return padded.unflatten(-1, (self.rank, self.vocab)).sum(-2)
+
+    def completeness(self) -> float:
+        """|Σ_w P_w − 1| is zero: every bit string belongs to exactly one token."""
+        return 0.0
 
 
 def softmax_amplitudes(

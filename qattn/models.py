@@ -9,6 +9,7 @@ copy of the register, because a causal norm-preserving mixing of positions would
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +19,8 @@ from torch import Tensor
 from qattn.attention import Angles, Memory
 from qattn.control import Control
 from qattn.decoherence import density, dephase, evolve_density
-from qattn.measurement import log_probabilities
+from qattn.evolution import evolve
+from qattn.measurement import Readout, log_probabilities
 from qattn.readouts import Overlap
 from qattn.register import RegisterLM, TextMap, readout_flops
 from qattn.states import rotate
@@ -113,13 +115,7 @@ class UnitaryLM(RegisterLM):
         )  # fmt: skip
         self.mixers = Mixers(c.layers, c.dim, c.field, c.near, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
-        groups = self.parameter_groups()
-        parameters = dict(self.named_parameters())
-        for group in c.frozen:
-            if group not in groups:
-                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
-            for name in groups[group]:
-                parameters[name].requires_grad_(False)
+        self.freeze(c.frozen)
 
     @property
     def strict(self) -> bool:  # type: ignore[override]
@@ -131,7 +127,7 @@ class UnitaryLM(RegisterLM):
 
     def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
         """Θ_l(x_1..x_n) for every layer and position: the attention."""
-        return self.attention(self.control(tokens))
+        return self.attention.attend(self.control.project(tokens, self.attention.project))
 
     def load(self, tokens: Int[Tensor, "*batch"]) -> Shaped[Tensor, "*start dim"]:
         """The initial state: |ψ₀⟩, or with the overlap readout the input state of each position's own token."""
@@ -143,21 +139,31 @@ class UnitaryLM(RegisterLM):
         """Log-probabilities after U(x)|ψ⟩, or after the channel that an ablation makes of it."""
         c = self.config
         if not c.mixed:
-            return self.read(self.evolve(psi, angles))
+            return self._predict_pure(psi, angles)
         rho = density(psi).expand(*angles.shape[1:-1], c.dim, c.dim)
         ends = 1.0 if c.unistochastic else 0.0
         rho = dephase(evolve_density(dephase(rho, ends), angles, self.mixers(), c.dephasing), ends)
         return log_probabilities(self.readout.density(rho), self.floor)
+
+    def _predict_pure(
+        self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        """The last mixer may turn every state or, in the Heisenberg picture, the measurement: the fewer of the two."""
+        readout, batch = self.readout, angles.shape[1:-1]
+        if not isinstance(readout, Readout) or math.prod(batch) <= readout.rank * readout.vocab:
+            return self.read(self.evolve(psi, angles))
+        mixers = self.mixers()
+        states = psi.expand(*batch, psi.shape[-1]).flatten(0, -2)
+        states = evolve(states, angles.flatten(1, -2), mixers[:-1])
+        return log_probabilities(readout(states, mixers[-1]), self.floor).unflatten(0, batch)
 
     def evolve(
         self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
     ) -> Shaped[Tensor, "*batch dim"]:
         """U(x)|ψ⟩: phases and mixers in turn. ``psi`` is one state for all positions or one for each."""
         batch = angles.shape[1:-1]
-        state = psi.expand(*batch, psi.shape[-1]).reshape(-1, psi.shape[-1])
-        for theta, mixer in zip(angles.flatten(1, -2), self.mixers(), strict=True):
-            state = rotate(state, theta) @ mixer.mT
-        return state.view(*batch, -1)
+        states = psi.expand(*batch, psi.shape[-1]).flatten(0, -2)
+        return evolve(states, angles.flatten(1, -2), self.mixers()).view(*batch, -1)
 
     def unevolve(
         self, phi: Shaped[Tensor, "*batch dim"], angles: Float[Tensor, "layers *batch angles"]
@@ -191,7 +197,10 @@ class UnitaryLM(RegisterLM):
         return self.predict(self.load(token), angles), UnitaryState(recent, memory)
 
     def flops_per_token(self, length: int) -> int:
-        """Real multiplications and additions in matrix products of one forward token (a complex one counts 8)."""
+        """Real multiplications and additions in matrix products of one forward token (a complex one counts 8).
+
+        What one token alone costs; a batch shares the products with embeddings between equal tokens.
+        """
         c = self.config
         multiply = 8 if c.field == "complex" else 2
         vectors = 2 * c.dim if c.mixed else 1  # a density matrix goes through each mixer from both sides

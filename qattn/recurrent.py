@@ -27,7 +27,8 @@ class RecurrentConfig:
 
     vocab, dim, field: outcomes, dimension, complex or real; factors: reflections a token (householder); generators:
     shared Hamiltonians (cayley); temperature: of the relaxation (permutation); control, ngram, hidden, embedding: what
-    sets the reflections; readout, rank, floor: the measurement; near: distance of the start from the identity.
+    sets the reflections; readout, rank, floor: the measurement (or, to compare with, ``softmax``); near: distance of
+    the start from the identity.
     """
 
     vocab: int
@@ -87,6 +88,11 @@ class UnitaryRecurrentLM(RegisterLM):
         else:
             self.transition = Table(c.vocab, c.dim, c.field, c.near, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        """Whether this model claims strict unitarity: not where a softmax reads the register."""
+        return self.config.readout != "softmax"
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
         psi = self.prepare().expand(tokens.shape[0], -1)

@@ -46,6 +46,10 @@ class RegisterLM(nn.Module):
         psi = random_states((dim,), field, generator=generator, dtype=torch.float32)
         start = torch.view_as_real(psi) if psi.is_complex() else psi[:, None]
         self.psi = nn.Parameter(start, requires_grad=not isinstance(self.readout, Overlap))
+        self.make_floor(floor)
+
+    def make_floor(self, floor: bool) -> None:
+        """The depolarising channel before the readout, learned or absent."""
         self.floor_logit = nn.Parameter(torch.tensor(-4.0), requires_grad=floor)
         self.has_floor = floor
 
@@ -74,6 +78,23 @@ class RegisterLM(nn.Module):
             if parameter.requires_grad:
                 groups.setdefault(owners.get(name) or owners[name.split(".")[0]], []).append(name)
         return groups
+
+    def freeze(self, frozen: tuple[str, ...]) -> None:
+        """Keep whole parameter groups as they started. Raises ``ValueError`` for a group there is not."""
+        groups, parameters = self.parameter_groups(), dict(self.named_parameters())
+        for group in frozen:
+            if group not in groups:
+                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
+            for name in groups[group]:
+                parameters[name].requires_grad_(False)
+
+    def hidden_matrices(self) -> list[str]:
+        """Trainable matrices between hidden vectors of the control, which an optimiser may orthogonalise the steps of.
+
+        The map from the control to the angles is none: steps of unit singular values there turn angles by a radian.
+        """
+        inner = ("control.up", "control.down")
+        return [name for name, parameter in self.named_parameters() if name in inner and parameter.requires_grad]
 
 
 def readout_flops(readout: Any, field: Field) -> int:

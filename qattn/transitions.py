@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
 from qattn import recurrence
+from qattn.held import derived
 from qattn.unitaries import Field, Mixers, as_field
 
 
@@ -87,6 +88,7 @@ class Cayley(Looked):
         self.coefficients = nn.Parameter(torch.randn(vocab, generators, generator=generator))
         self.raw = nn.Parameter(2 * scale * torch.randn(generators, dim, dim, parts, generator=generator))
 
+    @derived
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         raw = as_field(self.raw)
         skew = (raw - raw.mH) / 2
@@ -118,6 +120,7 @@ class Permutations(Looked):
             logs = logs.log_softmax(-1).log_softmax(-2)
         return logs.exp()
 
+    @derived
     def unitaries(self) -> Float[Tensor, "vocab dim dim"]:
         soft = self.relaxed()
         hard = torch.zeros_like(soft)

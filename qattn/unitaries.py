@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from qattn.held import derived
+
 Field = Literal["complex", "real"]
 
 
@@ -74,6 +76,7 @@ class Mixers(nn.Module):
         self.raw.normal_(generator=generator).mul_(spread / math.sqrt(2 * dim))
         self.raw[..., 0] += torch.eye(dim)
 
+    @derived
     def forward(self) -> Shaped[Tensor, "count dim dim"]:
         return orthonormal_columns(as_field(self.raw))
 
@@ -92,6 +95,7 @@ class Isometry(nn.Module):
         parts = torch.randn(rows, columns, _parts(field), generator=generator)
         self.raw = nn.Parameter(parts / math.sqrt(2 * rows))
 
+    @derived
     def forward(self) -> Shaped[Tensor, "rows columns"]:
         return orthonormal_columns(as_field(self.raw))
 

@@ -31,7 +31,7 @@ def report(
 
     experiment = combine([(str(folder), load(folder)) for folder in run])
     with blame(", ".join(map(str, run))):
-        summary = summarise(experiment.runs, experiment.tasks, experiment.comparison, experiment.name)
+        summary = summarise(experiment.runs, experiment.tasks, experiment.comparison, experiment.name, experiment.about)
     page = write(
         out or run[0],
         summary,

@@ -29,6 +29,9 @@ def run(
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the config, each value with its origin.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The quick form: as the file's `quick` section says; folder DIR-quick.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="One batch through everything, report included.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +54,8 @@ def run(
     given += [Override("workers", workers, "--workers")] if workers is not None else []
     given += [Override.literal("output.dir", out, "--out")] if out is not None else []
     source = find_config(config)
-    experiment = load_experiment(source, given)
+    experiment = load_experiment(source, given, quick)
+    folder = str(experiment.output.dir) + ("-quick" if quick and out is None else "")
     if print_config:
         _print_config(experiment, as_json)
     elif dry_run:
@@ -61,7 +65,7 @@ def run(
 
         code = run_experiment(
             experiment,
-            out=Path(str(experiment.output.dir)),
+            out=Path(folder),
             workers=experiment.workers,
             scheduler=scheduler,
             fresh=fresh,

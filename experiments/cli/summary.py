@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
-from experiments.config import load_experiment
+from experiments.config import Experiment, load_experiment
 from experiments.errors import UserError
 
 
@@ -19,7 +20,7 @@ def summary(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The parameters of every model, group by group, side by side.
+    """The parameters of every model, group by group, side by side; published figures beside ours, where there are any.
 
     Example: `qattn summary shakespeare --max-parameters 800000`
 
@@ -32,15 +33,33 @@ def summary(
 
     models: dict[str, dict[str, int]] = count(experiment)
     totals = {name: sum(groups.values()) for name, groups in models.items()}
+    stated = published(experiment)
     over = [name for name, total in totals.items() if max_parameters is not None and total > max_parameters]
     if as_json:
         blocks = {name: {"groups": groups, "total": totals[name]} for name, groups in models.items()}
-        print_json({"models": blocks, "max_parameters": max_parameters, "over": over})
+        print_json({"models": blocks, "max_parameters": max_parameters, "over": over, "published": stated})
     else:
         _print_table(models, totals)
+        if stated:
+            from rich.console import Console
+
+            from experiments.progress import published_table
+
+            Console().print(published_table(stated))
         for name in over:
             print(f"{name} has {totals[name]:,} parameters, {totals[name] - max_parameters:,} over {max_parameters:,}")  # type: ignore[operator]
     raise typer.Exit(1 if over else 0)
+
+
+def published(experiment: Experiment) -> list[dict[str, Any]]:
+    """The published figures that the file states, with ours from its output folder where runs have finished there."""
+    from experiments.published import against_published
+    from experiments.records import finished_runs
+
+    runs = finished_runs(Path(experiment.output.dir or ""))
+    stated = [entry.model_dump() for entry in experiment.comparison.published]
+    alone, level = len(experiment.tasks) == 1, experiment.comparison.confidence
+    return [row for task in experiment.tasks for row in against_published(stated, task, alone, runs, level)]
 
 
 def _print_table(models: dict[str, dict[str, int]], totals: dict[str, int]) -> None:

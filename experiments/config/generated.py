@@ -86,8 +86,17 @@ class WordTask(SequenceTask):
     """Elements of the longest training sequence; lengths are uniform from 1 on."""
     test_length: PositiveInt | None = None
     """Elements of a test sequence; null is four times `length`."""
+    inputs: Literal["all", "swaps"] = "all"
+    """What is read: any elements, or only those that exchange two points (the products are then still any element)."""
+    asked: Literal["product", "point"] = "product"
+    """`product`: which element is the product so far; `point`: where it takes the first of the points (as hard for
+    circuits: Barrington's programs ask no more, and a register needs the points as dimensions, not the elements)."""
     supervise: Literal["running", "last"] = "running"
     """A target at every position, or only at the last."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.inputs == "swaps" and self.group.startswith("A"):
+            yield "inputs", "'all' for a group of even permutations, in which no swap is", "'swaps'", ("group",)
 
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}
@@ -121,6 +130,24 @@ class DyckTask(SequenceTask):
     """Brackets of a test sequence; null is four times `length`."""
     depth: PositiveInt = 6
     """Brackets open at once, at most."""
+
+    def filled(self, folder: object) -> dict[str, object]:
+        return {"test_length": 4 * self.length} if self.test_length is None else {}
+
+
+class DisambiguationTask(SequenceTask):
+    """Clues move an ambiguous state about dim² senses that overlap as the states of a SIC do."""
+
+    note: ClassVar[str] = "which of dim² overlapping senses: dimension dim by the Born rule, dim² − 1 by a softmax"
+
+    kind: Literal["disambiguation"]
+    """`disambiguation`"""
+    dim: Annotated[int, Field(ge=2, le=32)] = 3
+    """Dimension N of the complex register that solves it exactly; there are N² clues and N² answers."""
+    length: PositiveInt = 16
+    """Clues of the longest training sequence; lengths are uniform from 1 on."""
+    test_length: PositiveInt | None = None
+    """Clues of a test sequence; null is four times `length`."""
 
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}
@@ -173,7 +200,13 @@ class TomitaTask(LanguageTask):
     longest: Annotated[int, Field(ge=1, le=20)] = 15
     """Greatest length of a string to learn."""
     test_lengths: Lengths = (16, 30)
-    """Lengths of the strings written; the accuracy is that of the first."""
+    """Lengths of the strings written, of which the accuracy is that of the first; with asked: membership lengths of the
+    strings judged, of which it is that of the last."""
+    asked: Literal["next", "membership"] = "next"
+    """`next`: predict the next symbol of members, then write strings; `membership`: of random strings say at every
+    position whether what has been read is in the language (`strings` and `samples` are then without effect)."""
+    validation: PositiveInt = 1000
+    """Validation sequences with asked: membership; each test length has a quarter as many."""
 
 
 class MotzkinTask(LanguageTask):

@@ -21,7 +21,8 @@ from experiments.config.schema import AnyModel, AnyTask, ResolvedTraining
 from experiments.config.tasks import TaskConfig
 from experiments.errors import UserError
 
-WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer"}  # of the training: its optimizer is in the model
+WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer", "tasks", "search"}
+"""Of the training: its optimizer is in the model, what is different on a task is in the other fields by then."""
 
 
 class _Written(Strict):
@@ -87,11 +88,25 @@ class Job:
 def jobs(experiment: Experiment) -> list[Job]:
     """Every task × model × seed. All models of a seed come before the next seed, so that an early look is paired."""
     return [
-        Job(task_name, task, model_name, model, experiment.training, seed)
-        for task_name, task in experiment.tasks.items()
+        job(experiment, task_name, model_name, seed)
+        for task_name in experiment.tasks
         for seed in experiment.seeds
-        for model_name, model in experiment.models.items()
+        for model_name in experiment.models
     ]
+
+
+def job(experiment: Experiment, task_name: str, model_name: str, seed: int) -> Job:
+    """One run. On a task with its own steps a warm-up is at most a tenth of them."""
+    training, model = experiment.training.of(task_name), experiment.models[model_name]
+    if training.steps != experiment.training.steps:
+        model = with_warmup(model, training.steps)
+    return Job(task_name, experiment.tasks[task_name], model_name, model, training, seed)
+
+
+def with_warmup(model: ModelConfig, steps: int) -> ModelConfig:
+    """The model with a warm-up of at most a tenth of ``steps``."""
+    warmup = min(model.optimizer.warmup or 0, steps // 10)
+    return model.model_copy(update={"optimizer": model.optimizer.model_copy(update={"warmup": warmup})})
 
 
 def experiment_identity(experiment: Experiment) -> str:
@@ -100,7 +115,9 @@ def experiment_identity(experiment: Experiment) -> str:
     Seeds are not in it (more of them extend an experiment), nor are the comparison and the samples.
     """
     first = {(job.task_name, job.model_name): job for job in jobs(replace(experiment, seeds=(0,)))}
-    return _digest([[*names, job.identity()] for names, job in sorted(first.items())])
+    content: list[Any] = [[*names, job.identity()] for names, job in sorted(first.items())]
+    search = experiment.training.search
+    return _digest(content if search is None else [*content, search.model_dump(mode="json")])
 
 
 def _digest(content: Any) -> str:

@@ -30,11 +30,14 @@ def find_config(config: str | Path) -> Path:
     raise UserError(f"{text}: expected a YAML file or one of the shipped {', '.join(shipped)}, got no such file{hint}")
 
 
-def read_experiment(config: str | Path, overrides: Sequence[str | Override] = ()) -> Loaded[ExperimentFile]:
-    """An experiment file as it is written, validated, with the origin of each value."""
-    return load_located(find_config(config), ExperimentFile, overrides, contradictions)
+def read_experiment(
+    config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False
+) -> Loaded[ExperimentFile]:
+    """An experiment file as it is written, validated, with the origin of each value; ``quick``: its quick form."""
+    path = find_config(config)
+    return load_located(path, ExperimentFile, overrides, contradictions, "quick" if quick else None)
 
 
-def load_experiment(config: str | Path, overrides: Sequence[str | Override] = ()) -> Experiment:
+def load_experiment(config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False) -> Experiment:
     """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one a line."""
-    return resolve(read_experiment(config, overrides))
+    return resolve(read_experiment(config, overrides, quick))

@@ -82,16 +82,26 @@ Check = Callable[[Model, Path], Iterable[Contradiction]]
 
 
 def load_located(
-    path: str | Path, model: type[Model], overrides: Sequence[str | Override] = (), check: Check[Model] | None = None
+    path: str | Path,
+    model: type[Model],
+    overrides: Sequence[str | Override] = (),
+    check: Check[Model] | None = None,
+    preset: str | None = None,
 ) -> Loaded[Model]:
     """Load ``path`` as ``model``. ``check(value, path)`` yields contradictions.
+
+    ``preset`` names a top-level mapping of the file whose keys (``training.steps``) override the others before
+    ``overrides`` do; what is wrong with them is said where they stand.
 
     Raises :class:`UserError` (:class:`ConfigError` with one line a problem) for a wrong file or override.
     """
     path = Path(path)
     document = read_file(path)
+    for key, given, mark in _preset(document, preset) if preset is not None else ():
+        _apply(document, model, key, given, mark)
     for override in overrides:
-        _apply(document, model, Override.parse(override) if isinstance(override, str) else override)
+        one = Override.parse(override) if isinstance(override, str) else override
+        _apply(document, model, one.key, read_text(one.value, one.mark), one.mark)
     problems = list(document.problems)
     value, wrong, left_out = _validate(model, document)
     problems += wrong
@@ -145,27 +155,47 @@ def _remove(data: Any, path: KeyPath) -> None:
         data = data[part]
 
 
-def _apply(document: Document, model: type[BaseModel], override: Override) -> None:
+def _preset(document: Document, name: str) -> list[tuple[str, Document, Mark]]:
+    """The entries of a top-level mapping of overrides: each key, its value as a document of its own, its place."""
+    table = document.data.get(name)
+    if not isinstance(table, dict) or not table:
+        got = "nothing" if name not in document.data else "no mapping" if table else "an empty one"
+        text = (
+            f"expected a mapping such as {{training.steps: 100}} for --{name}, got {got}; add it or leave out --{name}"
+        )
+        raise ConfigError([Problem(document.mark((name,)), (name,), text)])
+    entries = []
+    for key, value in table.items():
+        place, text = (name, key), str(key)
+        keys, values = (
+            {where[2:]: mark for where, mark in marks.items() if where[:2] == place and len(where) > 2}
+            for marks in (document.keys, document.values)
+        )
+        given = Document(document.source, copy.deepcopy(value), keys, values)
+        entries.append((text, given, document.mark(place, of_key=True)))
+    return entries
+
+
+def _apply(document: Document, model: type[BaseModel], key: str, given: Document, mark: Mark) -> None:
     """Write one override into the document, as if it had stood in the file."""
-    given = read_text(override.value, override.mark)
-    document.problems += [Problem(p.mark, (*override.key.split("."), *p.path), p.text) for p in given.problems]
-    parts = _split(document.data, model, override.key)
+    document.problems += [Problem(p.mark, (*key.split("."), *p.path), p.text) for p in given.problems]
+    parts = _split(document.data, model, key)
     here: Any = document.data
     for depth, part in enumerate(parts):
         if not isinstance(here, dict) and not (isinstance(here, list) and isinstance(part, int)):
             text = f"expected a mapping to set '{part}' in, got a value without keys"
-            raise ConfigError([Problem(override.mark, parts[:depth], text)])
+            raise ConfigError([Problem(mark, parts[:depth], text)])
         container: Any = here
         if depth == len(parts) - 1:
             container[part] = given.data
         elif isinstance(part, str) and container.get(part) is None:
             container[part] = {}
-            document.keys[parts[: depth + 1]] = document.values[parts[: depth + 1]] = override.mark
+            document.keys[parts[: depth + 1]] = document.values[parts[: depth + 1]] = mark
         here = container[part]
     for table in (document.keys, document.values):
         for old in [old for old in table if old[: len(parts)] == parts]:
             del table[old]
-    document.keys[parts] = document.values[parts] = override.mark
+    document.keys[parts] = document.values[parts] = mark
     document.keys.update({(*parts, *inner): mark for inner, mark in given.keys.items()})
     document.values.update({(*parts, *inner): mark for inner, mark in given.values.items()})
 

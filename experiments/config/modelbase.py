@@ -14,6 +14,13 @@ class ModelConfig(Kind):
     groups: ClassVar[tuple[str, ...]] = ()
     """The parameter groups that `optimizer.rates` may name."""
 
+    rung: ClassVar[str] = ""
+    """Where the kind stands on the ladder of physicality: 0, 1, 2, 2r, 2i, 3, 4 or c; counts stand below it."""
+    classical: ClassVar[bool] = False
+    """Whether `reference: best classical` looks at this kind: a trained model that claims nothing quantum."""
+    trains: ClassVar[bool] = True
+    """Whether the kind learns by steps, so that it has a learning rate."""
+
     optimizer: Optimizer = Optimizer()
     """Overrides `training.optimizer` field by field."""
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from experiments.config.base import Clash, Positive, PositiveInt
 from experiments.config.modelbase import ModelConfig
 from experiments.config.quantum import (
+    CircuitModel,
     InstrumentModel,
     MeanFieldModel,
     PermutationModel,
@@ -27,6 +28,8 @@ class TransformerModel(ModelConfig):
         "classical transformer; presets gpt2_style, modern, vanilla and llama, every part can be changed"
     )
     groups: ClassVar[tuple[str, ...]] = ("embedding", "position", "attention", "feedforward", "norm", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
 
     kind: Literal["transformer"]
     """`transformer`"""
@@ -84,6 +87,8 @@ class LstmModel(ModelConfig):
 
     note: ClassVar[str] = "classical recurrent network with gates"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "recurrent", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
 
     kind: Literal["lstm"]
     """`lstm`"""
@@ -102,6 +107,7 @@ class NgramModel(ModelConfig):
     """Counts of n-grams with add-k smoothing: no training, one pass over the training split."""
 
     note: ClassVar[str] = "add-k counts of n-grams, the floor under every model of texts"
+    trains: ClassVar[bool] = False
 
     kind: Literal["ngram"]
     """`ngram`"""
@@ -117,6 +123,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "mean_field": MeanFieldModel,
     "unitary_recurrent": RecurrentModel,
     "instrument": InstrumentModel,
+    "circuit": CircuitModel,
     "permutation": PermutationModel,
     "lstm": LstmModel,
     "ngram": NgramModel,

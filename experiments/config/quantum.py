@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,12 +11,34 @@ from experiments.config.base import Clash, NonNegative, Positive, PositiveInt
 from experiments.config.modelbase import ModelConfig
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Rank = PositiveInt | Literal["fit"]
+
+
+def control_clashes(model: Any) -> Iterator[Clash]:
+    """Fields of the classical control that its kind has no use for."""
+    if model.hidden is not None and model.control != "mlp":
+        got = f"control: {model.control}, which has no hidden layer; remove hidden"
+        yield "hidden", "control: mlp beside it", got, ("control",)
+    if model.ngram is not None and model.control == "linear":
+        got = "control: linear, which sees one token; remove ngram"
+        yield "ngram", "control: ngram or mlp beside it", got, ("control",)
+
+
+def filled_control(model: Any) -> dict[str, object]:
+    """What the null fields of the classical control stand for."""
+    values: dict[str, object] = {}
+    if model.control != "linear" and model.ngram is None:
+        values["ngram"] = 4
+    if model.control == "mlp" and model.hidden is None:
+        values["hidden"] = 512
+    return values
 
 
 class UnitaryModel(ModelConfig):
     """States move by unitaries alone: phases set by the tokens, learned mixers, one Born measurement at the end."""
 
     note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
+    rung: ClassVar[str] = "2"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["unitary"]
@@ -43,8 +65,9 @@ class UnitaryModel(ModelConfig):
     readout: Literal["povm", "projective", "overlap", "softmax"] = "povm"
     """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
     compare with: `overlap` with the tokens' input states, renormalised, and `softmax` of a linear map of the state."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
     decay: Literal["fixed", "learned"] = "fixed"
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
@@ -66,20 +89,7 @@ class UnitaryModel(ModelConfig):
             yield "dim", expected, str(self.dim), ("field",)
         elif self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        if self.hidden is not None and self.control != "mlp":
-            yield (
-                "hidden",
-                "control: mlp beside it",
-                f"control: {self.control}, which has no hidden layer; remove hidden",
-                ("control",),
-            )
-        if self.ngram is not None and self.control == "linear":
-            yield (
-                "ngram",
-                "control: ngram or mlp beside it",
-                "control: linear, which sees one token; remove ngram",
-                ("control",),
-            )
+        yield from control_clashes(self)
         if self.rank is not None and self.readout != "povm":
             why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
             yield "rank", "readout: povm beside it", f"readout: {self.readout}, {why}; remove rank", ("readout",)
@@ -88,18 +98,11 @@ class UnitaryModel(ModelConfig):
             yield "readout", "a measurement", got, ("dephasing", "unistochastic")
 
     def widths(self) -> dict[str, int]:
-        fine = "hidden" if self.control == "mlp" else "embedding"
-        return {"dim": self.heads * (2 if self.field == "real" else 1), fine: 1}
+        hidden = {"hidden": 1} if self.control == "mlp" else {}
+        return {"dim": self.heads * (2 if self.field == "real" else 1), **hidden, "embedding": 1}
 
     def filled(self) -> dict[str, object]:
-        values: dict[str, object] = {}
-        if self.control != "linear" and self.ngram is None:
-            values["ngram"] = 4
-        if self.control == "mlp" and self.hidden is None:
-            values["hidden"] = 512
-        if self.readout == "povm" and self.rank is None:
-            values["rank"] = 4
-        return values
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
     def recommended_rates(self) -> dict[str, float]:
         embedding = 4e-3 if self.control == "mlp" else 1e-2
@@ -110,6 +113,7 @@ class MeanFieldModel(UnitaryModel):
     """Rung 1: the angles also come from expectation values of earlier positions' states. Not linear in the state."""
 
     note: ClassVar[str] = "angles also from earlier states' expectation values (time-dependent Hartree); not linear"
+    rung: ClassVar[str] = "1"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "field", "readout", "start", "floor")
 
     kind: Literal["mean_field"]  # type: ignore[assignment]
@@ -131,19 +135,95 @@ class MeanFieldModel(UnitaryModel):
         return {**super().recommended_rates(), "field": 4e-3}
 
 
-class BornReadout(ModelConfig):
-    """Fields of a register read once by the Born rule."""
+class CircuitModel(ModelConfig):
+    """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 
-    readout: Literal["povm", "projective"] = "povm"
-    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself."""
+    note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
+    rung: ClassVar[str] = "3"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+
+    kind: Literal["circuit"]
+    """`circuit`"""
+    qubits: Annotated[int, Field(ge=1, le=12)] = 8
+    """Wires of the register; its dimension 2^qubits is at least the vocabulary with readout `projective`."""
+    layers: PositiveInt = 6
+    """Number of angle layers, each followed by a mixer."""
+    ansatz: Literal["HeisenbergRing", "StronglyEntanglingLayers", "HardwareEfficient", "Brickwork"] = "HeisenbergRing"
+    """Gates of a mixer. `HeisenbergRing`: RX, RY, RZ on every wire and XX, YY, ZZ couplings around a ring, the identity
+    at zero. The others have fixed CNOT or CZ gates and start far from it."""
+    depth: PositiveInt = 1
+    """Repetitions of the ansatz within a mixer."""
+    pairs: Literal["ring", "all"] = "all"
+    """Which wires a ZZ angle set by the text couples: neighbours on a ring, or all pairs."""
+    heads: PositiveInt = 4
+    """Groups of angles that share an attention score; divides the angles of a layer, one a qubit and one a pair."""
+    key_dim: PositiveInt = 16
+    """Length of queries and keys."""
+    control: Literal["linear", "ngram", "mlp"] = "mlp"
+    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
+    ngram: PositiveInt | None = None
+    """Tokens the control looks at, with control ngram or mlp; null is 4."""
+    hidden: PositiveInt | None = None
+    """Width of the control's hidden layer, with control mlp; null is 512."""
+    embedding: PositiveInt = 64
+    """Length of the control's token embeddings."""
+    readout: Literal["projective", "povm"] = "projective"
+    """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
+    to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
     rank: PositiveInt | None = None
     """Outcomes summed for one token, with readout povm; null is 4."""
+    decay: Literal["fixed", "learned"] = "fixed"
+    """How attention falls with distance: one rate a head, fixed or learned."""
+    floor: bool = True
+    """A learned depolarising channel before the readout, so that no token has probability zero."""
+    near: NonNegative = 0.3
+    """Size of the mixers' angles at the start (radians)."""
+    gain: Positive = 0.2
+    """Size of the text's angles at the start."""
+    frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
+    """Ablation: parameter groups that stay as they started."""
+
+    @property
+    def angles(self) -> int:
+        """Angles of a layer."""
+        n = self.qubits
+        return n * (n + 1) // 2 if self.pairs == "all" or n < 3 else 2 * n
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.angles % self.heads:
+            got = f"{self.heads}; {self.qubits} qubits and pairs {self.pairs} have {self.angles}"
+            yield "heads", "a divisor of the angles of a layer", got, ("qubits", "pairs")
+        yield from control_clashes(self)
+        if self.rank is not None and self.readout == "projective":
+            yield "rank", "readout: povm beside it", "readout: projective, which has no rank; remove rank", ("readout",)
+
+    def widths(self) -> dict[str, int]:
+        return {"embedding": 1, "hidden": 1} if self.control == "mlp" else {"embedding": 1}
+
+    def filled(self) -> dict[str, object]:
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+
+    def recommended_rates(self) -> dict[str, float]:
+        embedding = 4e-3 if self.control == "mlp" else 1e-2
+        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
+
+
+class BornReadout(ModelConfig):
+    """Fields of a register read once, by the Born rule unless told otherwise."""
+
+    readout: Literal["povm", "projective", "softmax"] = "povm"
+    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
+    compare with: `softmax` of an affine map of the state, which is no measurement."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
 
     def clashes(self) -> Iterator[Clash]:
-        if self.rank is not None and self.readout == "projective":
-            got = "readout: projective, whose rank is dim over the vocabulary; remove rank"
+        if self.rank is not None and self.readout != "povm":
+            why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
+            got = f"readout: {self.readout}, {why}; remove rank"
             yield "rank", "readout: povm beside it", got, ("readout",)
 
     def filled(self) -> dict[str, object]:
@@ -154,6 +234,7 @@ class RecurrentModel(BornReadout):
     """Rung 2r: one register for the whole text, h_t = U(x_t) h_{t−1}."""
 
     note: ClassVar[str] = "recurrent register turned by each token: table, Householder products or Cayley steps"
+    rung: ClassVar[str] = "2r"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "transition", "readout", "start", "floor")
 
     kind: Literal["unitary_recurrent"]
@@ -192,8 +273,8 @@ class RecurrentModel(BornReadout):
                 yield name, f"transition: {owner} beside it", got, ("transition",)
 
     def widths(self) -> dict[str, int]:
-        fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition)
-        return {"dim": 1} if fine is None else {"dim": 1, fine: 1}
+        fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition, "rank")
+        return {"dim": 1} if fine == "rank" and self.readout != "povm" else {"dim": 1, fine: 1}
 
     def filled(self) -> dict[str, object]:
         values = super().filled()
@@ -211,6 +292,7 @@ class PermutationModel(BornReadout):
     """Rung 4: tokens permute the basis states of one register that starts in a superposition."""
 
     note: ClassVar[str] = "reversible automaton: learned permutations of a superposed register"
+    rung: ClassVar[str] = "4"
     groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
 
     kind: Literal["permutation"]
@@ -223,7 +305,7 @@ class PermutationModel(BornReadout):
     """Of the relaxation to doubly stochastic matrices that the gradient goes through."""
 
     def widths(self) -> dict[str, int]:
-        return {"dim": 1}
+        return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
 
     def recommended_rates(self) -> dict[str, float]:
         return {"transition": 3e-2, "readout": 1e-2, "start": 1e-2}
@@ -233,6 +315,7 @@ class InstrumentModel(ModelConfig):
     """Rung 2i: a hidden quantum Markov model; emitting a token is a measurement, after which the state goes on."""
 
     note: ClassVar[str] = "hidden quantum Markov model; with dephasing 1 a hidden Markov model of the same size"
+    rung: ClassVar[str] = "2i"
     groups: ClassVar[tuple[str, ...]] = ("instrument", "start", "floor")
 
     kind: Literal["instrument"]
@@ -249,7 +332,7 @@ class InstrumentModel(ModelConfig):
     """A learned depolarising channel before the readout."""
 
     def widths(self) -> dict[str, int]:
-        return {"dim": 1}
+        return {"dim": 1, "rank": 1}
 
     def recommended_rates(self) -> dict[str, float]:
         return {"instrument": 3e-3, "start": 3e-3}

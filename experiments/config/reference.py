@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from experiments.config.bykind import ByKind, peel
 from experiments.config.models import MODELS
 from experiments.config.optimizer import Optimizer
-from experiments.config.schema import Comparison, ExperimentFile, Output, Sample, Training
+from experiments.config.schema import Comparison, ExperimentFile, Output, Sample, Search, TaskTraining, Training
 from experiments.config.tasks import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -62,9 +62,24 @@ Keys below `models.NAME`, `tasks.NAME` (or `task`) and `training.optimizer` (whi
 grid: {models.unitary.dim: [32, 64]}       # models "unitary dim=32" and "unitary dim=64"
 ```
 
+**Quick forms**: the keys of `quick`, written as for `--set`, hold with `qattn run FILE --quick` alone; `--set` comes
+after them. The results go to a folder of their own, `DIR-quick`.
+
+```yaml
+quick: {seeds: 2, training.steps: 120}
+```
+
 **Learning rates.** A model's `optimizer` overrides `training.optimizer` field by field. Where neither has `lr` or
 `rates`, the kind's recommended rates hold (kind `unitary`: control 2e-3, mixers and readout 4e-3, embedding 4e-3 with
 control mlp and 1e-2 otherwise), since one rate for all moves the angles of a unitary model by a radian a step.
+`training.search` multiplies all rates of a model by factors and takes the best one, with the same trials for every
+model: on a seed that is not compared, judged by the validation loss. The trials can be resumed like runs; budget,
+trials and choices stand in `results.json` and in the report. Counted models have no rate and are left out.
+
+**Equal sizes.** `comparison.match` changes the widths of the models, in the proportions they are written in, until all
+cost the same: as many parameters, or operations a token, as `match_to` (or `size`, a number) to within two percent, or
+as much processor time a training step to within ten. Times are those of this machine, measured step by step beside
+`match_to`; the widths found are kept in `matching.json`, so that going on does not change them.
 
 **Identity.** A run is known by a hash of all that changes its result: the task with the contents of its files, the
 model with its optimizer, the training, the seed. Names, folders, `workers`, `log_every` and `checkpoint_every` are not
@@ -86,6 +101,8 @@ def markdown() -> str:
         *((f"Model of kind `{kind}`", model) for kind, model in MODELS.items()),
         ("`optimizer`", Optimizer),
         ("`training`", Training),
+        ("`training.tasks.NAME`", TaskTraining),
+        ("`training.search`", Search),
         ("`comparison`", Comparison),
         ("`output`", Output),
         ("`output.sample`", Sample),

@@ -7,7 +7,7 @@ recommended rates (only where nobody wrote ``lr`` or ``rates``), the schema's de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,15 @@ from experiments.config.located import Contradiction, Loaded
 from experiments.config.models import ModelConfig
 from experiments.config.optimizer import Optimizer
 from experiments.config.reading import KeyPath
-from experiments.config.schema import Comparison, ExperimentFile, Output, ResolvedTraining, Training
+from experiments.config.schema import (
+    BEST_CLASSICAL,
+    Comparison,
+    ExperimentFile,
+    Output,
+    ResolvedTraining,
+    TaskTraining,
+    Training,
+)
 from experiments.config.tasks import TaskConfig
 from experiments.config.variants import Variant, plain_name, tasks_of, variants
 
@@ -36,6 +44,8 @@ class Experiment:
     output: Output
     workers: int
     origins: dict[KeyPath, str]
+    sweeps: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Models that a grid made differ in one number: `model`, `key` and its `values` by model, for a curve."""
 
     def data(self) -> dict[str, Any]:
         """Plain data that, written as YAML, is a file of the same experiment."""
@@ -60,7 +70,8 @@ def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
     every = training.evaluate_every or max(1, training.steps // 4)
     optimizer = _complete(training.optimizer, training.steps)
     written = {name: getattr(training, name) for name in Training.model_fields}
-    full = ResolvedTraining(**{**written, "evaluate_every": every, "optimizer": optimizer})
+    by_task = {task: _full_task(own, training, every) for task, own in training.tasks.items()}
+    full = ResolvedTraining(**{**written, "evaluate_every": every, "optimizer": optimizer, "tasks": by_task})
     name = file.name or plain_name(loaded.path.stem)
     experiment = Experiment(
         name=name,
@@ -73,11 +84,27 @@ def resolve(loaded: Loaded[ExperimentFile]) -> Experiment:
         output=file.output.model_copy(update={"dir": file.output.dir or f"runs/{name}"}),
         workers=file.workers,
         origins={},
+        sweeps=_sweeps(file, models),
     )
     places = {("tasks", task.name): task for task in tasks} | {("models", model.name): model for model in models}
     for path, _ in leaves(experiment.data()):
         experiment.origins[path] = _origin(path, loaded, places, experiment)
     return experiment
+
+
+def _sweeps(file: ExperimentFile, models: list[Variant[ModelConfig]]) -> dict[str, dict[str, Any]]:
+    """The models that one axis of numbers made of one, where there are three or more."""
+    found: dict[str, dict[str, Any]] = {}
+    for model in models:
+        if len(model.varied) != 1:
+            continue
+        ((inner, (table, axis, index)),) = model.varied.items()
+        value = getattr(file, str(table))[axis][index]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            base, key = str(model.origin[1]), ".".join(map(str, inner))
+            sweep = found.setdefault(f"{base}.{key}", {"model": base, "key": key, "values": {}})
+            sweep["values"][model.name] = value
+    return {name: sweep for name, sweep in found.items() if len(sweep["values"]) >= 3}
 
 
 def merged(model: ModelConfig, training: Training) -> Optimizer:
@@ -120,17 +147,94 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
         yield from _optimizer(model, file.training)
     yield from (_at(("training",), clash) for clash in file.training.clashes())
     yield from (_at(("comparison",), clash) for clash in file.comparison.clashes())
+    yield from _by_task(file.training, [task.name for task in tasks])
+    yield from _search(file)
     yield from _same(tasks)
     yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
-    names = [model.name for model in models]
-    reference = file.comparison.reference
-    if reference is not None and reference not in names:
-        text = f"expected the name of a model ({choices(names)}), got '{reference}'{suggestion(reference, names)}"
-        yield Contradiction(("comparison", "reference"), text, (("models",),))
+    names, task_names = [model.name for model in models], [task.name for task in tasks]
+    yield from _comparison(file.comparison, models, task_names)
+    yield from _published(file, names, task_names)
     if isinstance(file.seeds, list):
         for index, seed in enumerate(file.seeds):
             if seed in file.seeds[:index]:
                 yield Contradiction(("seeds", index), f"expected each seed once, got {seed} again", (("seeds",),))
+
+
+def _comparison(
+    comparison: Comparison, models: list[Variant[ModelConfig]], tasks: list[str]
+) -> Iterator[Contradiction]:
+    """Names of models and tasks that do not exist; a best classical model where none is classical."""
+    names = [model.name for model in models]
+    for key, name in (("reference", comparison.reference), ("match_to", comparison.match_to)):
+        if name is None or name in names:
+            continue
+        if key == "reference" and name == BEST_CLASSICAL:
+            if not any(model.config.classical for model in models):
+                text = "expected a trained classical model (kind transformer or lstm) among the models, got none"
+                yield Contradiction(("comparison", key), text, (("models",),))
+            continue
+        text = f"expected the name of a model ({choices(names)}), got '{name}'{suggestion(name, names)}"
+        yield Contradiction(("comparison", key), text, (("models",),))
+    if isinstance(comparison.size, dict):
+        yield from _names_of_tasks(("comparison", "size"), comparison.size, tasks)
+        missing = [task for task in tasks if task not in comparison.size]
+        if missing:
+            text = f"expected a size for every task, got none for {choices(missing)}"
+            yield Contradiction(("comparison", "size"), text, (("tasks",),))
+
+
+def _by_task(training: Training, tasks: list[str]) -> Iterator[Contradiction]:
+    yield from _names_of_tasks(("training", "tasks"), training.tasks, tasks)
+    for name, own in training.tasks.items():
+        yield from (_at(("training", "tasks", name), clash) for clash in own.clashes())
+        if own.steps is None and own.evaluate_every is not None and own.evaluate_every > training.steps:
+            text = f"expected at most training.steps ({training.steps}), got {own.evaluate_every}"
+            yield Contradiction(("training", "tasks", name, "evaluate_every"), text, (("training", "steps"),))
+
+
+def _names_of_tasks(place: KeyPath, given: dict[str, Any], tasks: list[str]) -> Iterator[Contradiction]:
+    for name in given:
+        if name not in tasks:
+            text = f"expected the name of a task ({choices(tasks)}), got '{name}'{suggestion(name, tasks)}"
+            yield Contradiction((*place, name), text, (("tasks",),))
+
+
+def _search(file: ExperimentFile) -> Iterator[Contradiction]:
+    search, training = file.training.search, file.training
+    if search is None:
+        return
+    place: KeyPath = ("training", "search")
+    yield from (_at(place, clash) for clash in search.clashes())
+    seeds = range(file.seeds) if isinstance(file.seeds, int) else file.seeds
+    if search.seed in seeds:
+        text = f"expected a seed that is not compared, got {search.seed}, which is among the seeds"
+        yield Contradiction((*place, "seed"), text, (("seeds",),))
+    if search.steps > training.steps:
+        text = f"expected at most training.steps ({training.steps}), got {search.steps}"
+        yield Contradiction((*place, "steps"), text, (("training", "steps"),))
+
+
+def _published(file: ExperimentFile, models: list[str], tasks: list[str]) -> Iterator[Contradiction]:
+    """Published figures of models, tasks or steps that this experiment does not have."""
+    every = file.training.evaluate_every or max(1, file.training.steps // 4)
+    for index, entry in enumerate(file.comparison.published):
+        place: KeyPath = ("comparison", "published", index)
+        yield from (_at(place, clash) for clash in entry.clashes())
+        if entry.model not in models:
+            text = f"expected the name of a model ({choices(models)}), got '{entry.model}'"
+            yield Contradiction((*place, "model"), text + suggestion(entry.model, models), (("models",),))
+        if entry.task is None and len(tasks) > 1:
+            yield Contradiction(
+                place, f"expected a task beside it ({choices(tasks)}), since there are several, got none"
+            )
+        elif entry.task is not None and entry.task not in tasks:
+            text = f"expected the name of a task ({choices(tasks)}), got '{entry.task}'{suggestion(entry.task, tasks)}"
+            yield Contradiction((*place, "task"), text, (("tasks",),))
+        if entry.step is not None and entry.step != file.training.steps and (
+            entry.step % every or entry.step > file.training.steps
+        ):  # fmt: skip
+            text = f"expected a step that is evaluated (every {every}, up to {file.training.steps}), got {entry.step}"
+            yield Contradiction((*place, "step"), text, (("training", "evaluate_every"),))
 
 
 def _optimizer(model: Variant[ModelConfig], training: Training) -> Iterator[Contradiction]:
@@ -193,6 +297,13 @@ def _complete(optimizer: Optimizer, steps: int) -> Optimizer:
     if optimizer.warmup is None:
         values["warmup"] = min(100, steps // 10)
     return optimizer.model_copy(update=values)
+
+
+def _full_task(own: TaskTraining, training: Training, every: int) -> TaskTraining:
+    """What a task's own training leaves null, from the training of all and from its own steps."""
+    steps = own.steps or training.steps
+    asked = own.evaluate_every or (every if own.steps is None else max(1, steps // 4))
+    return TaskTraining(steps=steps, batch=own.batch or training.batch, evaluate_every=asked)
 
 
 def _optimizer_last(data: dict[str, Any]) -> dict[str, Any]:

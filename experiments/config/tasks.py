@@ -11,6 +11,7 @@ from pydantic import Field
 from experiments.config.base import Clash, Fraction, PositiveInt
 from experiments.config.generated import (
     CopyingTask,
+    DisambiguationTask,
     DyckTask,
     ModularTask,
     MotzkinTask,
@@ -99,4 +100,5 @@ TASKS: dict[str, type[TaskConfig]] = {
     "mqar": RecallTask,
     "tomita": TomitaTask,
     "motzkin": MotzkinTask,
+    "disambiguation": DisambiguationTask,
 }

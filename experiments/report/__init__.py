@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.compare import table
+from experiments.config.schema import BEST_CLASSICAL
 from experiments.files import write_bytes, write_json, write_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ TITLES = {
     "loss_curves": "Loss against training steps, with bands over seeds",
     "differences": "Paired differences with intervals",
     "ledger": "Parameters by group",
+    "sweeps": "Final result against the number in which models differ",
 }
+LADDER = "Final result by rung of the ladder, with interval bars and the best classical model"
 
 
 def write(
@@ -50,13 +53,27 @@ def write(
             write_bytes(out / "figures" / f"{stem}.svg", drawing)
             write_bytes(out / "figures" / f"{stem}.png", png(figure))
             inlined[task][key] = inline(drawing, f"f{i}-{key}", f"{TITLES[key]}: {task}")
-    page = html(summary, runs, tasks, inlined, Made(experiment_yaml, environment, command))
+    opening = None
+    if several(summary):
+        from experiments.report.ladder import ladder
+
+        figure = ladder(summary)
+        drawing = svg(figure)
+        write_bytes(out / "figures" / "ladder.svg", drawing)
+        write_bytes(out / "figures" / "ladder.png", png(figure))
+        opening = inline(drawing, "ladder", LADDER)
+    page = html(summary, runs, tasks, inlined, opening, Made(experiment_yaml, environment, command))
     return write_text(out / "report.html", page)
+
+
+def several(summary: Mapping[str, Any]) -> bool:
+    """Whether the report opens with the ladder: more than one task, or the best classical model as the reference."""
+    return len(summary["tasks"]) > 1 or summary["comparison"]["reference"] == BEST_CLASSICAL
 
 
 def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Figure]]:
     """The figures of every task that has something to show, by task and then by the keys of `TITLES`."""
-    from experiments.report import figures
+    from experiments.report import figures, ladder
 
     look = figures.styles(name for task in summary["tasks"].values() for name in task["models"])
     drawn: dict[str, dict[str, Figure]] = {}
@@ -73,6 +90,11 @@ def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[
             )
         if any(entry["ledger"] for entry in task["models"].values()):
             drawn[name]["ledger"] = figures.ledger(task)
+        swept = [
+            one for one in summary["sweeps"].values() if sum(model in task["models"] for model in one["values"]) > 2
+        ]
+        if swept:
+            drawn[name]["sweeps"] = ladder.sweeps(task, swept)
     return drawn
 
 

@@ -7,9 +7,6 @@ from typing import Any
 
 from experiments.compare import AUDIT
 
-UNITARY = frozenset({"unitary", "unitary_recurrent", "circuit", "permutation", "contextual"})
-"""Kinds that claim a strictly unitary evolution, so that an audit over its budget is a failure of the claim."""
-
 
 def answer(summary: Mapping[str, Any]) -> dict[str, list[str]]:
     """Sentences for each task, in the order winner, certainty, audit, floor, failures. Plain text, not HTML."""
@@ -17,8 +14,8 @@ def answer(summary: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def claims(model: Mapping[str, Any]) -> bool:
-    """Whether a model says that it is strictly unitary: by its kind, or because its audit was held to the budget."""
-    return model["kind"] in UNITARY or model["audit"]["passed"] is not None
+    """Whether a model says that it is strictly unitary: as its own record has it, whatever its kind."""
+    return bool(model["strict"])
 
 
 def audit_word(model: Mapping[str, Any]) -> str:

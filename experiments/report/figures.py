@@ -173,11 +173,19 @@ def curve(run: Mapping[str, Any], part: str) -> list[tuple[int, float]]:
     return [(int(step), float(value)) for step, value in points if value is not None and abs(value) < 1e6]
 
 
-def _canvas(height: float) -> tuple[Figure, Axes]:
+def canvas(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of the report's width with panels below one another."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.add_subplot()
+    panels = [figure.add_subplot(rows, 1, row + 1) for row in range(rows)]
+    for panel in panels:
+        dress(panel)
+    return figure, panels
+
+
+def dress(axes: Axes) -> None:
+    """The look of every panel: faint grid, no frame, quiet labels."""
     axes.set_axisbelow(True)
     axes.grid(color=GRID, lw=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -185,6 +193,10 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
     axes.tick_params(length=0, labelsize=10, labelcolor=INK)
     axes.xaxis.label.set(size=10, color=FAINT)
     axes.yaxis.label.set(size=10, color=FAINT)
+
+
+def _canvas(height: float) -> tuple[Figure, Axes]:
+    figure, (axes,) = canvas(height)
     return figure, axes
 
 

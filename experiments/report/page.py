@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.report.answer import answer, audit_word, claims, largest_error, scientific
+from experiments.report.ladder import price, rows
 
 COLUMNS = {
     "norm_drift": "how far the length of the state moves from 1 between preparation and readout",
@@ -35,9 +36,10 @@ def html(
     runs: Sequence[Mapping[str, Any]],
     tasks: Mapping[str, Mapping[str, Any]],
     figures: Mapping[str, Mapping[str, str]],
+    opening: str | None,
     made: Made,
 ) -> str:
-    """``report.html``. ``figures[task]`` maps final_loss, loss_curves, differences and ledger to inline SVG."""
+    """``report.html``. ``figures[task]`` maps the names of figures to inline SVG, ``opening`` is that of the ladder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -55,6 +57,9 @@ def html(
         level=f"{100 * summary['comparison']['confidence']:g} %",
         margin=summary["comparison"]["equivalence"],
         answers=answer(summary),
+        opening=None if opening is None else Markup(opening),
+        ladder=rows(summary),
+        prices={name: price(name, task) for name, task in summary["tasks"].items()},
         tiles={name: tiles(task) for name, task in summary["tasks"].items()},
         figures={task: {key: Markup(svg) for key, svg in each.items()} for task, each in figures.items()},
         samples={task: samples(task, runs, summary) for task in summary["tasks"]},

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from experiments.tasks.base import Task
+from experiments.tasks.disambiguation import disambiguation
 from experiments.tasks.groups import word_problem
 from experiments.tasks.languages import motzkin, tomita
 from experiments.tasks.synthetic import copying, dyck2, modular_arithmetic, parity, recall
@@ -21,6 +22,7 @@ BY_KIND: dict[str, Callable[..., Task]] = {
     "mqar": recall,
     "tomita": tomita,
     "motzkin": motzkin,
+    "disambiguation": disambiguation,
 }
 
 

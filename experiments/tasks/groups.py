@@ -43,23 +43,46 @@ def running_products(inputs: np.ndarray, group: str) -> np.ndarray:
     return products
 
 
+def swaps(group: str) -> np.ndarray:
+    """The numbers of the transpositions, which generate every full symmetric group."""
+    moved = [sum(x != i for i, x in enumerate(p)) for p in elements(group)]
+    return np.array([number for number, points in enumerate(moved) if points == 2], dtype=np.int64)
+
+
 def word_problem(
-    name: str, group: str, length: int, test_length: int, supervise: str, seed: int, validation: int
+    name: str,
+    group: str,
+    length: int,
+    test_length: int,
+    inputs: str,
+    asked: str,
+    supervise: str,
+    seed: int,
+    validation: int,
 ) -> SequenceTask:
-    """Uniform elements; the target is the running product, at every position or (``supervise: last``) at the end."""
-    size = len(elements(group))
+    """Uniform elements, or uniform transpositions (``inputs: swaps``); the target is the running product, or where it
+    takes the first point (``asked: point``), at every position or (``supervise: last``) at the end.
+    """
+    size, points = len(elements(group)), GROUPS[group][0]
+    read = swaps(group) if inputs == "swaps" else np.arange(size)
+    symbols = ["".join(str(x + 1) for x in p) for p in elements(group)]
+    answer = np.arange(size) if asked == "product" else size + np.array([p[0] for p in elements(group)])
 
     def draw(lengths: np.ndarray, width: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        inputs = rng.integers(size, size=(len(lengths), width))
-        targets = running_products(inputs, group)
+        inputs = read[rng.integers(len(read), size=(len(lengths), width))]
+        targets = answer[running_products(inputs, group)]
         return inputs, at_the_end(targets, lengths) if supervise == "last" else targets
 
-    chance, guess = uniform(size)
-    symbols = ["".join(str(x + 1) for x in p) for p in elements(group)]
+    chance, guess = uniform(size if asked == "product" else points)
     return SequenceTask(
-        name, "word_problem", symbols, draw, (1, length), {f"length {test_length}": (test_length, test_length)},
-        chance, 0.0, guess, seed=seed, validation=validation,
-        notes=[f"Running products in {group}, {size} elements; trained on lengths 1 to {length}."],
+        name, "word_problem", symbols if asked == "product" else [*symbols, *(str(x + 1) for x in range(points))], draw,
+        (1, length), {f"length {test_length}": (test_length, test_length)}, chance, 0.0, guess, seed=seed,
+        validation=validation,
+        notes=[
+            f"Running products in {group}, {size} elements; trained on lengths 1 to {length}.",
+            *(["Only transpositions are read."] if inputs == "swaps" else []),
+            *(["Asked is where the product takes the first point."] if asked == "point" else []),
+        ],
     )  # fmt: skip
 
 

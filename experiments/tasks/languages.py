@@ -2,6 +2,11 @@
 
 Tomita's languages 3 to 7 over {0, 1} and Motzkin words over {(, ), -}. The share of sampled strings of a given length
 that are in the language is the accuracy. A string is read as marker, symbols; the targets are symbols, marker.
+
+Sampled are strings *given their length*, as u-MPS draws them: P(s | n) ∝ P(s, then the marker). Any beginning can
+still become a word of a group language (Tomita 5 and 6), so that symbols drawn one by one without regard to the end are
+right by chance unless the model counts to the very length; this other way, in which u-MPS's LSTM was sampled, is
+measured too.
 """
 
 from __future__ import annotations
@@ -16,11 +21,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.tasks.sequences import IGNORED
+from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
 
 Member = Callable[[np.ndarray], np.ndarray]
 """Strings of one length (n, length) → whether each is in the language (n,)."""
+
+
+PROPOSALS = 8
+"""Strings proposed for each one asked for."""
+
+UNCONDITIONED = "end left out"
+"""The name of the other way to sample: symbol by symbol without the marker, not asking whether the string may end."""
 
 
 def _runs_before(strings: np.ndarray) -> np.ndarray:
@@ -129,36 +141,47 @@ class LanguageTask:
 
     def examine(self, model: Any) -> dict[str, Any]:
         """The share of sampled strings in the language, by length; ``accuracy`` is that of the first length."""
-        splits = {f"length {length}": self.share(model, length) for length in self.sample_lengths}
+        splits: dict[str, float] = {}
+        for length in self.sample_lengths:
+            given, free = self.shares(model, length)
+            splits |= {f"length {length}": given, f"length {length}, {UNCONDITIONED}": free}
         return {"accuracy": next(iter(splits.values())), "splits": splits}
 
     @torch.no_grad()
-    def share(self, model: Any, length: int) -> float:
-        """Of ``samples`` strings of ``length`` symbols, drawn symbol by symbol without the end, those in the language.
+    def shares(self, model: Any, length: int) -> tuple[float, float]:
+        """Of strings of ``length`` symbols, those in the language: drawn given the length, and symbol by symbol.
 
-        (u-MPS draws from its distribution conditioned on the length as a whole, which a model that only predicts the
-        next symbol cannot.)
+        ``PROPOSALS · samples`` strings are drawn symbol by symbol with the marker left out until the end. Weighted by
+        P(no marker before the end) · P(marker at the end), they are a sample of P(s | n) (importance sampling,
+        normalised by the sum of weights); the first ``samples`` of them without weights are the second share.
         """
         training = model.training
         model.eval()
         try:
             generator = torch.Generator().manual_seed(self.seed + 10_007 * length)
-            state, token = model.start(self.samples), torch.full((self.samples,), self.marker)
-            drawn = []
+            count = PROPOSALS * self.samples
+            state, token = model.start(count), torch.full((count,), self.marker)
+            weights, drawn = torch.zeros(count, dtype=torch.float64), []
             for _ in range(length):
                 log_probs, state = model.step(token, state)
-                chances = log_probs[:, : self.marker].double().softmax(-1)
-                token = torch.multinomial(chances, 1, generator=generator)[:, 0]
+                symbols = log_probs[:, : self.marker].double()
+                weights += symbols.logsumexp(-1)
+                token = torch.multinomial(symbols.softmax(-1), 1, generator=generator)[:, 0]
                 drawn.append(token)
+            log_probs, _ = model.step(token, state)
+            weights += log_probs[:, self.marker].double()
         finally:
             model.train(training)
-        return float(self.member(torch.stack(drawn, 1).numpy()).mean())
+        inside = torch.from_numpy(self.member(torch.stack(drawn, 1).numpy())).double()
+        given = (weights.softmax(0) * inside).sum()
+        return float(given), float(inside[: self.samples].mean())
 
     def facts(self) -> dict[str, Any]:
         """What the report says of the task."""
         best = math.log(self.population) / (self.mean_length + 1)
         notes = [
-            f"Accuracy: the share of {self.samples} strings of length {self.sample_lengths[0]} in the language.",
+            f"Accuracy: the share in the language of strings of length {self.sample_lengths[0]}, drawn given their "
+            f"length ({PROPOSALS * self.samples:,} weighted proposals).",
             f"Least possible loss: {best:.4f} nats, that of the uniform distribution over {self.population:,} strings.",
             *self.notes,
         ]
@@ -181,12 +204,23 @@ class LanguageTask:
 
 
 def tomita(
-    name: str, number: int, strings: int, longest: int, test_lengths: tuple[int, ...], samples: int, seed: int
-) -> LanguageTask:
+    name: str,
+    number: int,
+    strings: int,
+    longest: int,
+    test_lengths: tuple[int, ...],
+    samples: int,
+    seed: int,
+    asked: str = "next",
+    validation: int = 1000,
+) -> LanguageTask | SequenceTask:
     """A Tomita language: ``strings`` members of length 1 to ``longest`` to learn, up to 1 000 others to validate.
 
-    Raises ``ValueError`` when the language has too few strings for both.
+    ``asked: membership``: no strings to write; random strings of length 1 to ``longest``, and for every prefix the
+    target whether it is in the language. Raises ``ValueError`` when the language has too few strings for both.
     """
+    if asked == "membership":
+        return recognition(name, number, longest, test_lengths, seed, validation)
     member = TOMITA[number]
     found = []
     for length in range(1, longest + 1):
@@ -204,6 +238,31 @@ def tomita(
         name, "tomita", ["0", "1"], member, population[chosen[:strings]], population[chosen[strings:]],
         len(population), float((population >= 0).sum(1).mean()), test_lengths, samples, seed,
         notes=[f"Tomita {number}: {(member.__doc__ or '').split(': ')[1]}"],
+    )  # fmt: skip
+
+
+def recognition(
+    name: str, number: int, longest: int, test_lengths: tuple[int, ...], seed: int, validation: int
+) -> SequenceTask:
+    """Is what has been read so far in Tomita's language? Uniform random bits."""
+    member = TOMITA[number]
+
+    def draw(rows: np.ndarray, width: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        inputs = rng.integers(2, size=(len(rows), width))
+        targets = np.stack([member(inputs[:, : place + 1]) for place in range(width)], 1)
+        return inputs, targets.astype(np.int64)
+
+    rng = np.random.default_rng([seed, number])
+    share = float(draw(np.full(10_000, longest), longest, rng)[1].mean())
+    tests = {f"length {length}": (length, length) for length in test_lengths}
+    chance = -(share * math.log(share) + (1 - share) * math.log(1 - share))
+    return SequenceTask(
+        name, "tomita", ["0", "1"], draw, (1, longest), tests, chance, 0.0, max(share, 1 - share), seed=seed,
+        validation=validation,
+        notes=[
+            f"Tomita {number}: {(member.__doc__ or '').split(': ')[1]}",
+            f"Asked at every position: is the prefix in the language? Of prefixes up to {longest}, {share:.3f} are.",
+        ],
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ class SequenceTask:
     ``lengths`` are trained on, ``tests`` are other intervals by name, for length generalisation. ``extra`` positions
     follow the length itself (an "=" sign, say). ``train_size`` None draws new sequences for ever; a number fixes so
     many. ``queries`` picks among the targets those that accuracy counts (None: all). ``chance`` and ``best`` are nats a
-    target: of guessing knowing nothing, and the least possible; ``guess`` is the accuracy of guessing.
+    target: of guessing knowing nothing, and the least possible; ``guess`` is the accuracy of guessing. ``metric`` is
+    what judges: accuracy, or val_nats where even the best answer is often wrong.
     """
 
     name: str
@@ -46,6 +47,7 @@ class SequenceTask:
     train_size: int | None = None
     queries: Callable[[Tensor], Tensor] | None = None
     notes: list[str] = field(default_factory=list)
+    metric: str = "accuracy"
     characters_per_token: float | None = None
 
     @cached_property
@@ -110,7 +112,7 @@ class SequenceTask:
             *self.notes,
         ]
         return {
-            "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": "symbols", "metric": "accuracy",
+            "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": "symbols", "metric": self.metric,
             "chance": self.chance, "best": self.best, "guess": self.guess, "floor": {},
             "source": f"drawn from seed {self.seed}", "notes": notes,
         }  # fmt: skip

@@ -13,10 +13,14 @@ from torch import Tensor
 
 from classical.ngram import NGram
 from experiments.errors import UserError
+from experiments.evaluate import evaluate
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, Tokenizer
 
 DATA = Path(__file__).parent.parent / "data"
 SHIPPED = {"tinyshakespeare": DATA / "tinyshakespeare.txt", "moby_dick": DATA / "moby_dick.txt"}
+FIRST_INCLUDED = "first character included"
+"""The name of the loss over whole windows, the first token scored from the start alone."""
+
 FLOORS = {"unigram": 1, "bigram": 2, "trigram": 3, "4-gram": 4}
 
 
@@ -68,8 +72,19 @@ class TokenTask:
         return self.tokenizer.decode(self.validation[: self.block].tolist()).split("\n")[0] or "\n"
 
     def examine(self, model: Any) -> dict[str, Any]:
-        """Nothing beyond the loss."""
-        return {}
+        """Where a model also gives the first token of a text (kind instrument): bits a character with it included.
+
+        Each window then has one target more, scored from the model's start alone, as QCLM scores it.
+        """
+        if self.characters_per_token is None or not hasattr(model, "first"):
+            return {}
+        total, count = 0.0, 0
+        with torch.no_grad():
+            first = -model.first().double()
+        for inputs, targets in self.windows():
+            total += evaluate(model, [(inputs, targets)]) * targets.numel() + first[inputs[:, 0]].sum().item()
+            count += targets.numel() + len(inputs)
+        return {"splits": {FIRST_INCLUDED: total / count / math.log(2) / self.characters_per_token}}
 
     def floors(self, k: float = 0.1) -> dict[str, float]:
         """Validation nats a token of add-k n-gram counts: what a table of counts reaches."""

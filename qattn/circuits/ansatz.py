@@ -152,6 +152,21 @@ def permutation(n: int, index: int, take: Take) -> Iterator[Operation]:
             yield gate(name, *(int(w) for w in rng.choice(n, size, replace=False)))
 
 
+def ring_pairs(n: int) -> list[tuple[int, int]]:
+    """Neighbours on a ring: the even pairs, the odd ones, then the pair that closes it."""
+    return bricks(n, 0) + bricks(n, 1) + ([(0, n - 1)] if n > 2 else [])
+
+
+def heisenberg(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """One Trotter step of a Heisenberg ring, every field and every coupling free; at zero it is the identity."""
+    for w in range(n):
+        for name in ("RX", "RY", "RZ"):
+            yield gate(name, w, take())
+    for a, b in ring_pairs(n):
+        for name in ("IsingXX", "IsingYY", "IsingZZ"):
+            yield gate(name, a, b, take())
+
+
 def pairs(n: int) -> int:
     return n * (n - 1) // 2
 
@@ -208,6 +223,12 @@ ANSATZE: dict[str, Ansatz] = {
             lambda n, k: {"weights": (k, len(butterfly_pairs(n)))},
             "Cherrat et al., arXiv:2209.08167",
             before=unary_start,
+        ),
+        Ansatz(
+            "HeisenbergRing",
+            heisenberg,
+            lambda n, k: {"fields": (k, n, 3), "couplings": (k, len(ring_pairs(n)), 3)},
+            "Trotter step of an inhomogeneous Heisenberg ring, Lloyd, Science 273, 1073 (1996)",
         ),
         Ansatz("Permutation", permutation, lambda n, k: {}, "X, CNOT and Toffoli drawn from a seeded generator"),
         *(

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from qattn.born import squared_modulus
 from qattn.circuits.bind import Bases, batched_flags, check_values
 from qattn.circuits.circuit import Circuit, check_memory, row_of
 from qattn.circuits.gates import complex_of
 from qattn.circuits.naive import start, state_vector, widen
 from qattn.circuits.plan import Plan, Step, plan
-from qattn.circuits.sweep import Born, Sweep
+from qattn.circuits.sweep import Sweep
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Final:
         return p if self.batched else p[0]
 
     def density(self) -> Tensor:
-        return Born.apply(self.psi)
+        return squared_modulus(self.psi)
 
     def natural(self, rows: Tensor) -> Tensor:
         if self.sigma is None:

@@ -12,17 +12,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from qattn.born import differentiated_once
 from qattn.circuits.plan import Plan, Step
 
 SLICE_BYTES = 2 << 20  # states of a slice of the batch: a few of these fit the cache together
 KEEP_BYTES = 256 << 20  # below this the backward pass reads kept states instead of uncomputing them
 LEAST_COLUMNS = 32  # below this matrix products on the last window get slow
-
-
-def differentiated_once() -> None:
-    """Refuse ``create_graph=True``: half of a second derivative would come out, without a word."""
-    if torch.is_grad_enabled():
-        raise RuntimeError("the fast engine is differentiable once; take naive.state_vector for higher derivatives")
 
 
 class Sweep(torch.autograd.Function):
@@ -99,22 +94,6 @@ def join(total: Tensor | None, part: Tensor, step: Step) -> Tensor:
     if total is None:
         return part
     return torch.cat([total, part], -1) if step.kind == "single" else total.add_(part)
-
-
-class Born(torch.autograd.Function):
-    """|psi|^2 elementwise, without the temporaries autograd would keep."""
-
-    @staticmethod
-    def forward(ctx, psi: Tensor) -> Tensor:
-        ctx.save_for_backward(psi)
-        parts = torch.view_as_real(psi)
-        return (parts[..., 0] * parts[..., 0]).addcmul_(parts[..., 1], parts[..., 1])
-
-    @staticmethod
-    def backward(ctx, cotangent: Tensor) -> Tensor:
-        differentiated_once()
-        (psi,) = ctx.saved_tensors
-        return psi * (2 * cotangent)
 
 
 def slices(n: int, batch: int, dtype: torch.dtype) -> list[slice]:

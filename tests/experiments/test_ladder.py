@@ -28,14 +28,16 @@ KINDS = {
     "mean_field": f"kind: mean_field, {SMALL}, features: 3",
     "table": "kind: unitary_recurrent, transition: table, dim: 8",
     "householder": "kind: unitary_recurrent, dim: 8, embedding: 4",
+    "softmax register": "kind: unitary_recurrent, transition: table, dim: 8, readout: softmax",
     "cayley": "kind: unitary_recurrent, transition: cayley, dim: 8, generators: 2, field: real",
     "instrument": "kind: instrument, dim: 4",
     "twin": "kind: instrument, dim: 4, dephasing: 1.0",
     "permutation": "kind: permutation, dim: 8",
+    "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: ngram, embedding: 4",
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }
-STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation"}
+STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit"}
 
 
 def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:
@@ -78,7 +80,8 @@ def test_the_audit_says_what_each_rung_gives_up(on_text: Path) -> None:
     assert "no state vector" in audits["dephased"]["reasons"]["norm_drift"]
     assert audits["overlap"]["completeness"] > 0.01
     assert audits["overlap"]["frame_ratio"] > 1
-    assert "no effects" in audits["softmax"]["reasons"]["completeness"]
+    for name in ("softmax", "softmax register"):
+        assert "no effects" in audits[name]["reasons"]["completeness"]
     assert audits["instrument"]["completeness"] < 1e-5
     assert audits["lstm"]["norm_drift"] is None
     assert "no state map" in audits["lstm"]["reasons"]["norm_drift"]
@@ -131,7 +134,10 @@ def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> No
         ("kind: unitary, readout: softmax, dephasing: 0.5", "expected a measurement, got 'softmax'"),
         ("kind: unitary, readout: overlap, rank: 3", "expected readout: povm beside it"),
         ("kind: unitary, dephasing: 1.5", "expected a number of at most 1, got 1.5"),
+        ("kind: circuit, qubits: 7, heads: 3", "expected a divisor of the angles of a layer, got 3; 7 qubits"),
+        ("kind: circuit, rank: 2", "expected readout: povm beside it, got readout: projective, which has no rank"),
         ("kind: permutation, readout: projective, rank: 2", "expected readout: povm beside it"),
+        ("kind: unitary_recurrent, readout: softmax, rank: 2", "got readout: softmax, which has no rank; remove rank"),
     ],
 )
 def test_impossible_models_are_one_sentence(tmp_path: Path, model: str, sentence: str) -> None:

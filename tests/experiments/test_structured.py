@@ -19,7 +19,7 @@ from experiments.evaluate import accuracy, evaluate
 from experiments.runs import load_task
 from experiments.tasks import Task, make_task
 from experiments.tasks.groups import elements, product_table
-from experiments.tasks.languages import TOMITA, motzkin_ways, motzkin_word
+from experiments.tasks.languages import TOMITA, motzkin_ways, motzkin_word, tomita
 from experiments.tasks.sequences import IGNORED
 from experiments.tasks.synthetic import distinct
 from experiments.tasks.tokenizers import SymbolTokenizer, from_json
@@ -98,6 +98,27 @@ def test_word_problem_targets_are_running_products_and_the_test_is_four_times_as
             assert tuple(state.array_form) == elements("S5")[target]
     assert one.block == 24
     assert one.facts()["chance"] == pytest.approx(math.log(120))
+
+
+def test_swaps_are_the_transpositions_and_reach_the_whole_group(tmp_path: Path) -> None:
+    one = task(tmp_path, "kind: word_problem, group: S5, length: 30, inputs: swaps, validation: 400")
+    inputs, targets = one.windows()[0]
+    read = {int(token) for token in inputs.unique()}
+    assert len(read) == 10
+    assert all(Permutation(list(elements("S5")[token])).cycle_structure.get(2) == 1 for token in read)
+    assert all(sum(x == i for i, x in enumerate(elements("S5")[token])) == 3 for token in read)
+    assert len(targets[targets != IGNORED].unique()) == 120  # after some swaps every element is likely
+
+
+def test_asked_for_a_point_the_target_is_where_the_product_takes_it(tmp_path: Path) -> None:
+    one = task(tmp_path, "kind: word_problem, group: A5, length: 6, asked: point")
+    inputs, targets = one.batch(5, stream(0))
+    for row, wanted in zip(inputs.tolist(), targets.tolist(), strict=True):
+        state = Permutation(4)
+        for token, target in zip(row, wanted, strict=True):
+            state = state * Permutation(list(elements("A5")[token]))
+            assert target == IGNORED or one.tokenizer.decode([target]) == str(state(0) + 1)
+    assert (one.vocab, one.facts()["guess"]) == (65, 0.2)
 
 
 def test_parity_is_that_of_the_ones_so_far(tmp_path: Path) -> None:
@@ -236,29 +257,71 @@ def test_languages_split_and_frame_their_strings(tmp_path: Path) -> None:
     assert all(TOMITA[5](np.array([row]))[0] for row in own)
 
 
+class Writer(torch.nn.Module):
+    """Knows what a writer of strings may know: no 000 (``rule``), or the parity of the ones (``ends``)."""
+
+    def __init__(self, rule: bool = False, ends: bool = False) -> None:
+        super().__init__()
+        self.rule, self.ends = rule, ends
+
+    def start(self, batch: int) -> torch.Tensor:
+        return torch.zeros(batch, 2)
+
+    def step(self, token: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        zeros, ones = torch.where(token == 0, state[:, 0] + 1, 0), state[:, 1] + (token == 1)
+        chances = torch.tensor([0.3, 0.3, 0.4]).repeat(len(token), 1)
+        if self.rule:
+            chances[zeros == 2, 0] = 0
+        if self.ends:
+            chances[ones % 2 == 1, 2] = 0
+        return (chances / chances.sum(-1, keepdim=True)).log(), torch.stack([zeros, ones], 1)
+
+
 def test_a_model_that_knows_the_grammar_writes_only_members_and_a_coin_does_not(tmp_path: Path) -> None:
     """No 000: after 00 a one. The coin: members of length 16 are counted exactly; 1 000 samples, 6 standard errors."""
-
-    class Writer(torch.nn.Module):
-        def __init__(self, knows: bool) -> None:
-            super().__init__()
-            self.knows = knows
-
-        def start(self, batch: int) -> torch.Tensor:
-            return torch.zeros(batch)
-
-        def step(self, token: torch.Tensor, zeros: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            zeros = torch.where(token == 0, zeros + 1, torch.zeros_like(zeros))
-            chances = torch.tensor([0.3, 0.3, 0.4]).repeat(len(token), 1)
-            if self.knows:
-                chances[zeros == 2, 0] = 0
-            return chances.log(), zeros
-
     one = task(tmp_path, "kind: tomita, number: 4")
-    assert one.examine(Writer(True)) == {"accuracy": 1.0, "splits": {"length 16": 1.0, "length 30": 1.0}}
+    assert list(one.examine(Writer(rule=True))["splits"].values()) == pytest.approx([1.0] * 4, abs=1e-12)
     every = (np.arange(2**16)[:, None] >> np.arange(16)) & 1
     share = TOMITA[4](every).mean()
-    assert abs(one.examine(Writer(False))["accuracy"] - share) < 6 * math.sqrt(share * (1 - share) / 1000)
+    found = one.examine(Writer())
+    assert found["accuracy"] == found["splits"]["length 16"]
+    for way in ("length 16", "length 16, end left out"):
+        assert abs(found["splits"][way] - share) < 6 * math.sqrt(share * (1 - share) / 1000)
+
+
+def test_strings_are_drawn_given_their_length() -> None:
+    """A writer that ends only after an even number of ones: given the length all strings are even, and without regard
+    to the end half are (1 000 samples, 6 standard errors). Weighted shares against the exact P(s | n), by enumeration.
+    """
+    odd_rule = tomita("t", 5, 1000, 15, (6,), 1000, 0)
+    odd_rule.member = lambda strings: strings.sum(1) % 2 == 0
+    given, free = odd_rule.shares(Writer(ends=True), 6)
+    assert given == pytest.approx(1, abs=1e-12)
+    assert abs(free - 0.5) < 6 * 0.5 / math.sqrt(1000)
+    odd_rule.member = lambda strings: strings[:, 0] == 1
+    given, _ = odd_rule.shares(Writer(ends=True), 6)
+    total = {0: 0.0, 1: 0.0}
+    for string in product((0, 1), repeat=6):
+        chance, ones = 1.0, 0
+        for symbol in string:
+            chance *= 0.3 if ones % 2 == 0 else 0.5  # no marker among three, or among two
+            ones += symbol
+        total[string[0]] += chance * (0.4 if ones % 2 == 0 else 0)
+    exact = total[1] / sum(total.values())
+    assert abs(given - exact) < 6 * 0.5 / math.sqrt(2000)  # 8 000 proposals, of which a quarter count at least
+
+
+def test_membership_is_asked_of_every_prefix(tmp_path: Path) -> None:
+    one = task(tmp_path, "kind: tomita, number: 6, asked: membership, test_lengths: [60], validation: 40")
+    inputs, targets = one.windows()[0]
+    assert inputs.shape == (40, 15)
+    for row, wanted in zip(inputs.tolist(), targets.tolist(), strict=True):
+        for place, target in enumerate(wanted):
+            if target != IGNORED:
+                read = row[: place + 1]
+                assert target == ((read.count(0) - read.count(1)) % 3 == 0)
+    assert one.block == 60
+    assert one.facts()["guess"] == pytest.approx(2 / 3, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -266,6 +329,7 @@ def test_a_model_that_knows_the_grammar_writes_only_members_and_a_coin_does_not(
     [
         ("kind: parity, lengths: [9, 3]", "expected the smaller length first, got [9, 3]"),
         ("kind: mqar, pairs: 40", "expected at least four times pairs (160), got 64"),
+        ("kind: word_problem, group: A5, inputs: swaps", "expected 'all' for a group of even permutations"),
         ("kind: tomita, number: 2", "expected a number of at least 3, got 2"),
         ("kind: word_problem, group: S6", "expected 'Z2', 'S3', 'A4', 'A5' or 'S5', got 'S6'"),
         ("kind: tomita, number: 7, strings: 100000", "too few to learn 100000"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from experiments.errors import UserError
 from experiments.tasks.text import DATA, text_task
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, from_json
+from qattn.instrument import InstrumentConfig, InstrumentLM
 
 
 def test_tiny_shakespeare_is_the_published_file_and_split() -> None:
@@ -151,3 +152,21 @@ def test_token_ids_beyond_sixteen_bits_do_not_wrap() -> None:
 def test_a_damaged_tokenizer_file_is_one_sentence(text: str) -> None:
     with pytest.raises(UserError, match=r"tokenizer\.json: not a tokenizer"):
         from_json(text, "tokenizer.json")
+
+
+def test_a_model_that_gives_the_first_character_is_also_scored_on_it(tmp_path: Path) -> None:
+    """The chance of a whole window is that of its operators in a row: Tr K_T…K_1 ρ K_1†…K_T†."""
+    (tmp_path / "a.txt").write_text("abcab" * 30 + "cabba" * 3, encoding="utf-8")
+    one = text_task("a", str(tmp_path / "a.txt"), block=4)
+    model = InstrumentLM(InstrumentConfig(3, 2, 1), torch.Generator().manual_seed(0)).double()
+    bits, count = 0.0, 0
+    operators = model.operators()[:, 0].detach()
+    for inputs, targets in one.windows():
+        for row in torch.cat([inputs[:, :1], targets], 1).tolist():
+            rho = model.prepare().detach()
+            for symbol in row:
+                rho = operators[symbol] @ rho @ operators[symbol].mH
+            bits -= math.log2(rho.trace().real.item())
+            count += len(row)
+    assert one.examine(model)["splits"] == {"first character included": pytest.approx(bits / count, abs=1e-9)}
+    assert one.examine(torch.nn.Identity()) == {}

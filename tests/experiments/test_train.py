@@ -187,6 +187,26 @@ def test_muon_steps_along_the_orthogonal_factor() -> None:
     torch.testing.assert_close(parameter.detach(), -0.1 * orthogonalise(matrix), rtol=1e-4, atol=1e-5)
 
 
+def test_muon_leaves_the_map_to_the_angles_alone(tmp_path: Path) -> None:
+    """A step of unit singular values there would turn every angle by a radian."""
+    mlp = ("models.unitary.control=mlp", "models.unitary.hidden=8")
+    for index, expected in ((0, {"attention", "feedforward"}), (1, {"control"})):
+        job = jobs(experiment(tmp_path, "training.optimizer={kind: muon}", *mlp))[index]
+        model = build_for(job, load_task(job))
+        adamw, muon = build_optimizers(model, job.model.optimizer)
+        assert {group["name"] for group in muon.param_groups} == expected
+        moved = {id(p) for each in (adamw, muon) for group in each.param_groups for p in group["params"]}
+        assert moved == {id(p) for p in model.parameters() if p.requires_grad}
+        if index:
+            names = {
+                name
+                for name, p in model.named_parameters()
+                for g in muon.param_groups
+                if any(p is q for q in g["params"])
+            }
+            assert names == {"control.up", "control.down"}
+
+
 def test_schedule_warms_up_and_ends_at_the_final_rate() -> None:
     values = [schedule(step, 100, 10, 0.1, "cosine") for step in range(101)]
     assert values[0] == pytest.approx(1 / 11)

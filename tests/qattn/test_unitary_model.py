@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from qattn.evolution import evolve
 from qattn.models import UnitaryConfig, UnitaryLM
 from qattn.states import random_states, rotate
+from qattn.unitaries import haar
 
 FIELDS = ["complex", "real"]
 CONTROLS = ["linear", "ngram", "mlp"]
@@ -152,21 +154,72 @@ def test_dephased_complex_register_knows_nothing_of_the_text() -> None:
 def test_flops_agree_with_torchs_own_counter(field: str) -> None:
     """torch counts a complex product as a real one, so its count is compared part by part: real, then register."""
     model = small(field).float()
-    tokens = texts(2, 11)
+    tokens = texts(1, 7)  # no more tokens than words: nothing is shared between them
     with FlopCounterMode(display=False) as counter:
         angles = model.angles(tokens)
-    classical = model.control.flops_per_token() + model.attention.flops_per_token(11)
-    assert counter.get_total_flops() == 22 * classical
+    classical = model.control.flops_per_token() + model.attention.flops_per_token(7)
+    assert counter.get_total_flops() == 7 * classical
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         mixers, frame = model.mixers(), model.readout.frame()
         counter.flop_counts.clear()
-        state = model.prepare().expand(22, -1)
+        state = model.prepare().expand(7, -1)
         for mixer in mixers:
             state = state @ mixer.mT
         _ = state @ frame.mT
     complexity = 4 if field == "complex" else 1
-    assert complexity * counter.get_total_flops() == 22 * (model.flops_per_token(11) - classical)
-    assert angles.shape == (3, 2, 11, model.config.angle_count)
+    assert complexity * counter.get_total_flops() == 7 * (model.flops_per_token(7) - classical)
+    assert angles.shape == (3, 1, 7, model.config.angle_count)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("missing", [0, 1])
+def test_evolution_is_the_gates_one_by_one(field: str, missing: int) -> None:
+    """The derivative by hand against finite differences, the map against the gates applied in turn."""
+    g = generator(3)
+    psi = random_states((5, 4), field, generator=g)  # type: ignore[arg-type]
+    angles = torch.randn(3, 5, 4 if field == "complex" else 2, generator=g, dtype=torch.float64)
+    mixers = torch.stack([haar(4, field, generator=g) for _ in range(3 - missing)])  # type: ignore[arg-type]
+    one_by_one = psi
+    for layer in range(3):
+        one_by_one = rotate(one_by_one, angles[layer])
+        if layer < len(mixers):
+            one_by_one = one_by_one @ mixers[layer].mT
+    torch.testing.assert_close(evolve(psi, angles, mixers), one_by_one, rtol=0, atol=1e-14)
+    assert torch.autograd.gradcheck(evolve, tuple(x.requires_grad_() for x in (psi, angles, mixers)))
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_shared_products_are_the_plain_ones(control: str) -> None:
+    """With more tokens than words a product with the n-grams is a sum of shared rows; a short text has plain ones."""
+    model = small(control=control)
+    tokens = texts(4, 9)
+    torch.testing.assert_close(model.angles(tokens), naive_projection(model, tokens), rtol=0, atol=1e-12)
+    alone = torch.cat([model(row[None, :7]) for row in tokens])
+    torch.testing.assert_close(model(tokens[:, :7]), alone, rtol=0, atol=1e-12)
+
+
+def naive_projection(model: UnitaryLM, tokens: torch.Tensor) -> torch.Tensor:
+    """The angles with nothing shared: each n-gram of embeddings through the control's layers."""
+    control, places = model.control, torch.arange(tokens.shape[1])
+    parts = []
+    for back in range(control.ngram):
+        embedded = control.embedding[tokens[:, (places - back).clamp_min(0)]]
+        parts.append(torch.where((places >= back)[:, None], embedded, 0))
+    vectors = torch.cat(parts, -1)
+    if control.kind == "mlp":
+        hidden = torch.nn.functional.gelu(vectors @ control.up + control.up_bias)
+        vectors = vectors + hidden @ control.down + control.down_bias
+    return model.attention(vectors)
+
+
+def test_the_last_mixer_may_turn_the_measurement() -> None:
+    """Heisenberg's picture: many positions at once, and each alone, have the same probabilities."""
+    for readout, dim in (("povm", 12), ("projective", 14)):
+        model = small(readout=readout, dim=dim)
+        tokens = texts(12, 5)
+        angles = model.angles(tokens)
+        states = model.evolve(model.prepare(), angles)
+        torch.testing.assert_close(model.predict(model.prepare(), angles), model.read(states), rtol=0, atol=1e-12)
 
 
 def test_ledger_names_every_trainable_parameter_once() -> None:

@@ -81,6 +81,7 @@ def record(task: str, model: str, seed: int, *, failed: bool = False) -> dict:
         "task": task,
         "model": model,
         "kind": kind,
+        "strict": unitary,
         "seed": seed,
         "status": "failed" if failed else "done",
         "failure": {"step": 512, "reason": "the loss is not finite"} if failed else None,

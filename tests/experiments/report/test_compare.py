@@ -73,6 +73,43 @@ def test_best_comes_first_and_a_reference_limits_the_tests(runs, tasks):
     assert {t["b"] for t in best["tasks"][TASK]["tests"]} == {"modern"}
 
 
+def test_the_best_classical_model_is_found_task_by_task_and_never_is_a_table_of_counts(runs, tasks):
+    def task(name, **means):
+        return [
+            {
+                **run,
+                "task": name,
+                "model": model,
+                "kind": kind,
+                "strict": False,
+                "val_nats": mean + run["val_nats"] / 100,
+            }
+            for model, (kind, mean) in means.items()
+            for run in of(runs, model="modern")
+        ]
+
+    more = task("a", one=("lstm", 1.0), two=("transformer", 2.0), counts=("ngram", 0.1), quantum=("unitary", 0.2))
+    more += task("b", one=("lstm", 3.0), two=("transformer", 2.0))
+    more += task("tied", two=("lstm", 1.0), one=("transformer", 1.0))
+    more += task("none", quantum=("unitary", 1.0), counts=("ngram", 0.1))
+    found = summarise(more, tasks, {"reference": "best classical"}, "invented")["tasks"]
+    assert {name: found[name]["reference"] for name in ("a", "b", "tied", "none")} == {
+        "a": "one", "b": "two", "tied": "one", "none": None,
+    }  # fmt: skip
+    assert {(t["a"], t["b"]) for t in found["a"]["tests"]} == {(m, "one") for m in ("two", "counts", "quantum")}
+    assert found["none"]["tests"] == []
+    assert all(t["n"] == 6 for t in found["a"]["tests"])
+
+
+def test_strictness_is_what_the_record_says_and_an_ablation_of_a_strict_kind_claims_nothing(runs, tasks):
+    ablated = [{**run, "model": "dephased", "strict": False} for run in of(runs, model="unitary")]
+    new = [{**run, "model": "new", "kind": "a kind to come"} for run in of(runs, model="unitary")]
+    old = [{k: v for k, v in run.items() if k != "strict"} | {"model": "old"} for run in of(runs, model="unitary")]
+    models = summarise(ablated + new + old + of(runs, model="modern"), tasks, {}, "invented")["tasks"][TASK]["models"]
+    said = {name: model["strict"] for name, model in models.items()}
+    assert said == {"dephased": False, "new": True, "old": True, "modern": False}
+
+
 def test_a_failed_run_is_listed_and_counted(runs, tasks, make_run):
     runs.append(make_run(TASK, "unitary", 6, failed=True))
     summary = summarise(runs, tasks, {}, "invented")

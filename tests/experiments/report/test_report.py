@@ -154,8 +154,9 @@ def test_several_tasks_open_with_an_overview(tmp_path, runs, tasks):
         {**run, "task": "words", "val_nats": None, "bits_per_char": None, "accuracy": 0.1 * run["seed"]} for run in runs
     ]
     page = Page(make(tmp_path, runs + more, tasks).read_text(encoding="utf-8"))
-    assert "Every model on every task" in page.text
-    assert "had the highest accuracy" in page.text
+    assert page.text.index("best strictly unitary model") < page.text.index("had the highest accuracy")
+    assert "the best strictly unitary model, unitary, is behind the best classical one, modern, by 0.0" in page.text
+    assert (tmp_path / "figures" / "ladder.svg").exists()
 
 
 def test_the_answer_says_when_the_claim_fails(runs, tasks):

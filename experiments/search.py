@@ -1,0 +1,79 @@
+"""A learning rate for every model, sought with the same budget for all, on a seed that is not compared.
+
+A trial is a run like any other (a folder, a checkpoint, a result), so a killed search goes on where it stopped. It is
+judged by its validation loss alone, never by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from experiments.config import Job
+from experiments.config.jobs import with_warmup
+from experiments.config.optimizer import Optimizer
+from experiments.config.schema import Search
+
+Key = tuple[str, str]
+"""Task and model."""
+
+
+def trials(todo: list[Job], search: Search) -> dict[tuple[str, str, float], Job]:
+    """The trials by task, model and factor; none for models that do not train (counts)."""
+    found: dict[tuple[str, str, float], Job] = {}
+    for job in todo:
+        if not job.model.trains or (job.task_name, job.model_name, search.factors[0]) in found:
+            continue
+        steps = min(search.steps, job.training.steps)
+        training = job.training.model_copy(update={"steps": steps, "evaluate_every": steps})
+        for factor in search.factors:
+            model = with_warmup(with_rates(job, factor).model, steps)
+            name = f"{job.model_name} rates ×{factor:g}"
+            one = replace(job, model=model, model_name=name, training=training, seed=search.seed)
+            found[job.task_name, job.model_name, factor] = one
+    return found
+
+
+def with_rates(job: Job, factor: float) -> Job:
+    """The job with every rate of its optimizer times ``factor``."""
+    optimizer = job.model.optimizer
+    return replace(job, model=job.model.model_copy(update={"optimizer": scaled(optimizer, factor)}))
+
+
+def scaled(optimizer: Optimizer, factor: float) -> Optimizer:
+    """All rates of a complete optimizer times ``factor``, the last rate of its schedule included."""
+    values: dict[str, Any] = {"lr": optimizer.lr * factor, "min_lr": (optimizer.min_lr or 0.0) * factor}
+    values["rates"] = {group: rate * factor for group, rate in optimizer.rates.items()}
+    if optimizer.muon_lr is not None:
+        values["muon_lr"] = optimizer.muon_lr * factor
+    return optimizer.model_copy(update=values)
+
+
+def choose(results: Mapping[tuple[str, str, float], Mapping[str, Any]], search: Search) -> dict[str, Any]:
+    """What was found, as it stands in ``results.json``: the budget, and by task and model the factor with the least
+    loss.
+
+    A trial that failed (not a finite number) cannot win; where all failed the rates stay as written, and that is said.
+    """
+    by_model: dict[Key, dict[float, float | None]] = {}
+    for (task, model, factor), record in results.items():
+        nats = record.get("val_nats") if record["status"] == "done" else None
+        by_model.setdefault((task, model), {})[factor] = nats
+    found: dict[str, Any] = {"factors": search.factors, "steps": search.steps, "seed": search.seed, "tasks": {}}
+    for (task, model), losses in by_model.items():
+        known = {factor: nats for factor, nats in losses.items() if nats is not None}
+        best = min(known, key=lambda factor: (known[factor], abs(factor - 1))) if known else 1.0
+        found["tasks"].setdefault(task, {})[model] = {
+            "factor": best,
+            "val_nats": {f"{factor:g}": nats for factor, nats in losses.items()},
+            "at_edge": bool(known) and best in (min(search.factors), max(search.factors)),
+            **({} if known else {"reason": "every trial failed, so the rates stay as written"}),
+        }
+    return found
+
+
+def applied(todo: list[Job], found: Mapping[str, Any]) -> list[Job]:
+    """The jobs with the rates that the search chose."""
+    factors = {(task, model): one["factor"] for task, models in found["tasks"].items() for model, one in models.items()}
+    return [with_rates(job, factors.get((job.task_name, job.model_name), 1.0)) for job in todo]

@@ -1,0 +1,43 @@
+"""Matrices made from parameters (QR factors, tables of unitaries, permutations), made once while nothing trains.
+
+Generation calls `step` a token at a time, and a factorisation a token would cost more than the token. Nothing can go
+stale: a value is kept only inside :func:`held` and only while gradients are off, so training never sees one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def derived(make: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """Mark a method without arguments that makes a matrix from a module's parameters."""
+
+    @wraps(make)
+    def value(module: Any) -> Tensor:
+        kept: dict[str, Tensor] | None = module.__dict__.get("_held")
+        if kept is None or torch.is_grad_enabled():
+            return make(module)
+        if make.__name__ not in kept:
+            kept[make.__name__] = make(module)
+        return kept[make.__name__]
+
+    return value
+
+
+@contextmanager
+def held(model: nn.Module) -> Iterator[None]:
+    """Inside, without gradients, each derived matrix of ``model`` is made once; its parameters must not change."""
+    modules = [module for module in model.modules() if "_held" not in module.__dict__]
+    for module in modules:
+        module.__dict__["_held"] = {}
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.__dict__.pop("_held", None)

@@ -1,0 +1,147 @@
+"""A search of learning rates: the same trials for every model, resumable, judged by the validation loss, shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import engine
+from experiments.config import jobs, load_experiment
+from experiments.config.schema import Search
+from experiments.engine import one_batch, plan, run_experiment
+from experiments.errors import UserError
+from experiments.search import choose, scaled, trials
+from experiments.store import read_json
+from tests.experiments.tiny import experiment
+
+SEARCH = ("training.search={factors: [0.25, 4], steps: 6}", "training.steps=8", "training.evaluate_every=8", "seeds=1")
+
+
+def result(nats: float | None, status: str = "done") -> dict[str, Any]:
+    return {"status": status, "val_nats": nats}
+
+
+def test_the_least_loss_wins_a_failed_trial_never_does_and_of_equal_ones_the_rate_as_written() -> None:
+    search = Search(factors=[0.5, 1.0, 2.0], steps=10)
+    losses = {"a": (2.0, 1.9, 1.8), "b": (2.0, 1.9, None), "tied": (1.5, 1.5, 1.5), "lost": (None, None, None)}
+    given = {
+        ("text", model, factor): result(nats, "done" if nats is not None else "failed")
+        for model, row in losses.items()
+        for factor, nats in zip(search.factors, row, strict=True)
+    }
+    found = choose(given, search)["tasks"]["text"]
+    assert {model: one["factor"] for model, one in found.items()} == {"a": 2.0, "b": 1.0, "tied": 1.0, "lost": 1.0}
+    assert [one["at_edge"] for one in found.values()] == [True, False, False, False]
+    assert "every trial failed" in found["lost"]["reason"]
+
+
+def test_every_model_that_trains_has_the_same_budget_on_a_seed_of_its_own(tmp_path: Path) -> None:
+    one = experiment(tmp_path, *SEARCH, "models.counts={kind: ngram}")
+    search = one.training.search
+    assert search is not None
+    sought = trials(jobs(one), search)
+    assert {(model, factor) for _, model, factor in sought} == {
+        (model, factor) for model in ("classical", "unitary") for factor in (0.25, 4.0)
+    }
+    assert {job.training.steps for job in sought.values()} == {6}
+    assert {job.seed for job in sought.values()} == {1000}
+    assert not {job.seed for job in sought.values()} & set(one.seeds)
+    assert len(plan(one)) == len(sought) + 3  # the plan lists the trials, too
+
+
+def test_a_factor_multiplies_every_rate_and_nothing_else(tmp_path: Path) -> None:
+    before = experiment(tmp_path, "models.classical.optimizer={kind: muon}").models
+    for model in before.values():
+        after = scaled(model.optimizer, 2.0)
+        assert after.lr == 2 * model.optimizer.lr
+        assert after.min_lr == 2 * (model.optimizer.min_lr or 0)
+        assert after.rates == {group: 2 * rate for group, rate in model.optimizer.rates.items()}
+        assert (after.muon_lr, model.optimizer.muon_lr) in ((None, None), (0.04, 0.02))
+        same = {"lr", "min_lr", "rates", "muon_lr"}
+        assert after.model_dump(exclude=same) == model.optimizer.model_dump(exclude=same)
+
+
+def test_an_interrupted_search_goes_on_and_its_choice_is_recorded_and_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, out = experiment(tmp_path, *SEARCH), tmp_path / "out"
+    whole, calls = engine.run_job, []
+
+    def breaks(*arguments: Any) -> dict[str, Any]:
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        calls.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(engine, "run_job", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(one, out=out)
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("search/*/result.json")}
+    assert len(finished) == 3
+    monkeypatch.setattr(engine, "run_job", whole)
+    assert run_experiment(one, out=out) == 0
+    assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
+
+    search = json.loads((out / "results.json").read_text())["search"]
+    assert (search["factors"], search["steps"], search["seed"]) == ([0.25, 4.0], 6, 1000)
+    records = [read_json(path) for path in out.glob("search/*/result.json")]
+    for model in ("classical", "unitary"):
+        found = search["tasks"]["verse"][model]
+        mine = {r["model"].rpartition("×")[2]: r["val_nats"] for r in records if r["model"].startswith(model)}
+        assert found["val_nats"] == mine
+        assert f"{found['factor']:g}" == min(mine, key=mine.__getitem__)
+        (record,) = out.glob(f"runs/verse-{model}-*/config.yaml")
+        rate = one.models[model].optimizer.lr * found["factor"]
+        assert f"lr: {rate:g}" in record.read_text().replace("e-0", "e-") or f"lr: {rate}" in record.read_text()
+    assert all(record["audit"] is None and not record["samples"] for record in records)  # nothing but its loss
+    before = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*")}
+    assert run_experiment(one, out=out) == 0
+    assert before == {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*")}
+
+
+def test_another_search_is_another_experiment_and_a_smoke_run_has_none(tmp_path: Path) -> None:
+    one, other = experiment(tmp_path, *SEARCH), experiment(tmp_path, *SEARCH, "training.search.steps=5")
+    assert engine.experiment_identity(one) != engine.experiment_identity(other)
+    assert one_batch(one).training.search is None
+    plain = [job.identity() for job in jobs(experiment(tmp_path, *SEARCH[1:]))]
+    assert [job.identity() for job in jobs(one)] == plain  # a run is known by its rates, not by how they were found
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.search={factors: [1]}", "training.search.factors: expected at least 2 of them, got a list of 1"),
+        ("training.search={factors: [1, 1], steps: 2}", "factors: expected each factor once, got 1, 1"),
+        ("training.search={steps: 21}", r"search.steps: expected at most training.steps \(20\), got 21"),
+        ("training.search={steps: 2, seed: 1}", "search.seed: expected a seed that is not compared, got 1"),
+        ("training.search={factor: [1, 2]}", r"expected a known key, got 'factor' \(did you mean 'factors'\?\)"),
+        ("training.tasks={verze: {steps: 3}}", r"expected the name of a task \('verse'\), got 'verze'"),
+        ("training.tasks={verse: {evaluate_every: 30}}", "tasks.verse.evaluate_every: expected at most"),
+        ("training.tasks={verse: {steps: 3, evaluate_every: 4}}", r"evaluate_every: expected at most steps \(3\)"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        experiment(tmp_path, override)
+
+
+def test_a_task_may_have_its_own_steps_and_batch(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "tasks: {a: {kind: parity}, b: {kind: parity, lengths: [3, 9]}}\nmodels: {m: {kind: lstm}}\nseeds: 1\n"
+        "training: {steps: 400, batch: 8, tasks: {b: {steps: 50, batch: 4}}}\n"
+    )
+    a, b = jobs(load_experiment(path))
+    assert (a.training.steps, a.training.batch, a.training.evaluate_every, a.model.optimizer.warmup) == (
+        400,
+        8,
+        100,
+        40,
+    )
+    assert (b.training.steps, b.training.batch, b.training.evaluate_every, b.model.optimizer.warmup) == (50, 4, 12, 5)
+    alone = tmp_path / "alone.yaml"
+    alone.write_text(path.read_text().replace(", tasks: {b: {steps: 50, batch: 4}}", ""))
+    assert jobs(load_experiment(alone))[0].identity() == a.identity()
