@@ -26,6 +26,7 @@ from qattn.circuits.gates import complex_of
 from qattn.circuits.unitary import unitaries
 from qattn.control import Control
 from qattn.evolution import evolve
+from qattn.held import derived
 from qattn.measurement import Bits, Readout
 from qattn.models import UnitaryState
 from qattn.register import RegisterLM, TextMap
@@ -155,19 +156,24 @@ class CircuitLM(RegisterLM):
 
     def predict(self, angles: Float[Tensor, "layers *batch angles"]) -> Float[Tensor, "*batch vocab"]:
         """Log-probabilities after U(x)|ψ₀⟩."""
-        mixers = self.mixers(with_start=True)
+        mixers = self._all_mixers()
         return self.read(self._evolve(self._start(mixers[0]), angles, mixers[1:]))
 
-    def mixers(self, with_start: bool = False) -> Tensor:
-        """W_1 … W_L (W_0 first with ``with_start``): matrices ``(layers, dim, dim)`` up to dimension 256, above it the
-        gates' parameters ``(layers, parameters)``.
+    def mixers(self) -> Tensor:
+        """W_1 … W_L: matrices ``(layers, dim, dim)`` up to dimension 256, above it the gates' parameters
+        ``(layers, parameters)``.
         """
-        values = torch.cat([self.preparation[None], self.mixing]) if with_start else self.mixing
+        return self._all_mixers()[1:]
+
+    @derived
+    def _all_mixers(self) -> Tensor:
+        """W_0 and the layers' mixers."""
+        values = torch.cat([self.preparation[None], self.mixing])
         return unitaries(self.mixer, values) if self.config.dim <= DENSE else values
 
     def prepare(self) -> Shaped[Tensor, " dim"]:
         """|ψ₀⟩ = W_0 H^{⊗m}|0…0⟩."""
-        return self._start(self.mixers(with_start=True)[0])
+        return self._start(self._all_mixers()[0])
 
     def evolve(
         self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
