@@ -157,8 +157,9 @@ def one_line(d: int, eps: Number, field: str) -> float | None:
 def alon(d: int, eps: Number, field: str) -> float | None:
     """Alon's rank argument: N(1 − D ε^{2k}) ≤ D(1 − ε^{2k}) with D = C(d+k−1, k) ≥ rank of the k-th entrywise power.
 
-    Alon 2003, "Problems and results in extremal combinatorics I", Sec. 9: uniformly in 1/√d ≤ ε < 1/2 it gives
-    ln N ≤ C ε² ln(1/ε) d. Here with explicit constants, least over k. Equal to Welch's bound in C^d, weaker in R^d.
+    Alon 2003, "Problems and results in extremal combinatorics I": uniformly in 1/√d ≤ ε < 1/2 it gives
+    ln N ≤ C ε² ln(1/ε) d (Larsen & Nelson, arXiv:1609.02094, credit Welch and Levenshtein too). Here with explicit
+    constants, least over k. Equal to Welch's bound in C^d, weaker in R^d.
     """
     _check(d, eps, field)
     return _least_over_orders(d, eps, lambda k: _log_moment(d, k, "complex"))

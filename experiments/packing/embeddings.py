@@ -8,16 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from contexts.packing.anisotropy import centring, effective_dimension, removing_the_top
 from contexts.packing.bounds import best_bound
 from contexts.packing.capacity import log_tail, null_model, upper_capacity
-from contexts.packing.measure import (
-    Measurement,
-    centring,
-    effective_dimension,
-    greedy_subset,
-    measure,
-    removing_the_top,
-)
+from contexts.packing.measure import Measurement, greedy_subset, measure
 from experiments.packing.numbers import power_of_ten
 from experiments.packing.vectors import Vectors
 

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from contexts.packing import capacity
+from contexts.packing.anisotropy import centring
 from contexts.packing.bounds import welch
 from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.interference import interference, random_spread, tight_spread
-from contexts.packing.measure import centring, coherence, measure
+from contexts.packing.measure import measure
+from contexts.packing.rows import coherence
 from contexts.packing.solve import solve
 from experiments.config.packing import PackingStudy
 from experiments.errors import blame

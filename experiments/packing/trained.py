@@ -23,7 +23,7 @@ def matrices(folder: Path) -> dict[str, Vectors]:
     """
     trained = loading.load(folder)
     model, tokenizer = trained.model, trained.tokenizer
-    tokens = [repr(tokenizer.decode([k]))[1:-1] for k in range(tokenizer.size)]
+    tokens = [_shown(tokenizer.decode([k])) for k in range(tokenizer.size)]
     found = {}
     with torch.no_grad():
         for part, matrix in (("embedding", _embedding(model)), ("readout", _readout(model))):
@@ -44,6 +44,12 @@ def chosen(folder: Path, part: str | None) -> list[Vectors]:
     return [found[part]]
 
 
+def _shown(token: str) -> str:
+    """A token on one line of a table: blanks in quotes, line ends escaped."""
+    quoted = repr(token)
+    return quoted[1:-1] if token.strip() else quoted
+
+
 def _embedding(model: Any) -> torch.Tensor | None:
     for holder in (model, getattr(model, "control", None)):
         table = getattr(holder, "embedding", None)
@@ -54,7 +60,8 @@ def _embedding(model: Any) -> torch.Tensor | None:
 
 
 def _readout(model: Any) -> torch.Tensor | None:
-    head, readout = getattr(model, "head", None), getattr(model, "readout", None)
+    head: Any = getattr(model, "head", None)
+    readout: Any = getattr(model, "readout", None)
     if isinstance(getattr(head, "weight", None), torch.Tensor):
         return head.weight
     if hasattr(readout, "frame"):  # Born: rows of the isometry

@@ -161,7 +161,7 @@ def _is_number(text: str) -> bool:
 
 
 def _matrix(array: Any, source: object) -> np.ndarray:
-    from contexts.packing.measure import check_matrix
+    from contexts.packing.rows import check_matrix
     from experiments.errors import blame
 
     with blame(source):

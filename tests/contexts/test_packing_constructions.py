@@ -10,8 +10,8 @@ from contexts.packing import codes, configurations, frames, lattices, reflection
 from contexts.packing.bounds import best_bound, rankin
 from contexts.packing.constructions import best_construction, catalogue, largest_construction
 from contexts.packing.galois import GF, prime_power, quaternary_trace
-from contexts.packing.measure import coherence
 from contexts.packing.records import record
+from contexts.packing.rows import coherence
 
 DIMENSIONS = {
     "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),
@@ -97,6 +97,8 @@ def test_blocks_meet_in_one_point_at_most_and_are_as_many_as_stated():
         assert (len(found), set(np.diag(shared).tolist())) == (number, {size})
         np.fill_diagonal(shared, 0)
         assert shared.max() <= 1
+    for d in range(1, 202):
+        assert all(configurations.number_of_blocks(d, size) > 0 for size in configurations.block_sizes(d))
     with pytest.raises(ValueError, match="no blocks of 6 of 40"):
         configurations.blocks(40, 6)
 

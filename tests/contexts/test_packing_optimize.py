@@ -9,10 +9,10 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.certify import certify, exact_square, sqrt_up
 from contexts.packing.constructions import catalogue
 from contexts.packing.lbfgs import minimise
-from contexts.packing.measure import coherence
 from contexts.packing.optimize import anneal, optimize, smoothed_maximum
 from contexts.packing.polish import polish
 from contexts.packing.records import record
+from contexts.packing.rows import coherence
 from contexts.packing.solve import solve
 from contexts.packing.starts import most_free, parts, perturbed, usable
 from contexts.packing.symmetry import paulis, random_abelian, trivial, weyl_heisenberg
