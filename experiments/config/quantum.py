@@ -170,8 +170,9 @@ class CircuitModel(ModelConfig):
     readout: Literal["projective", "povm"] = "projective"
     """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
     to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm: `rank` times the vocabulary is at least 2^qubits; null is 4,
+    `fit` the least that does, and at least 4."""
     decay: Literal["fixed", "learned"] = "fixed"
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
@@ -182,6 +183,11 @@ class CircuitModel(ModelConfig):
     """Size of the text's angles at the start."""
     frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
     """Ablation: parameter groups that stay as they started."""
+
+    @property
+    def dim(self) -> int:
+        """Of the register."""
+        return int(2**self.qubits)
 
     @property
     def angles(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,11 @@ KINDS = {
     "twin": "kind: instrument, dim: 4, dephasing: 1.0",
     "permutation": "kind: permutation, dim: 8",
     "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: ngram, embedding: 4",
+    "circuit_povm": "kind: circuit, qubits: 7, layers: 1, control: linear, embedding: 2, readout: povm, rank: fit",
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }
-STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit"}
+STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit", "circuit_povm"}
 
 
 def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:
@@ -160,5 +162,19 @@ def test_a_unitary_register_learns_parity_and_goes_on_beyond_its_training_length
     one = load_experiment(tmp_path / "ladder.yaml", longer)
     assert run_experiment(one, out=tmp_path / "out") == 0
     record = records(tmp_path / "out")["one"]
+    assert record["accuracy"] > 0.99
+    assert record["audit"]["passed"] is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("config", "name"), [("state_tracking", "T5"), ("state_tracking_s5", "point")])
+def test_a_unitary_register_tracks_groups_to_four_times_its_training_length(
+    tmp_path: Path, config: str, name: str
+) -> None:
+    """As the shipped files train it, from seed 0: Tomita 5, and where a word of S5 takes a point."""
+    whole = load_experiment(config)
+    one = replace(whole, tasks={name: whole.tasks[name]}, models={"table": whole.models["table"]}, seeds=(0,))
+    assert run_experiment(one, out=tmp_path / "out") == 0
+    record = records(tmp_path / "out")["table"]
     assert record["accuracy"] > 0.99
     assert record["audit"]["passed"] is True
