@@ -54,11 +54,13 @@ def choose(results: Mapping[tuple[str, str, float], Mapping[str, Any]], search: 
     """What was found, as it stands in ``results.json``: the budget, and by task and model the factor with the least
     loss.
 
-    A trial that failed (not a finite number) cannot win; where all failed the rates stay as written, and that is said.
+    A trial that failed (not a finite number) or collapsed cannot win; where all did the rates stay as written, and that
+    is said.
     """
     by_model: dict[Key, dict[float, float | None]] = {}
     for (task, model, factor), record in results.items():
-        nats = record.get("val_nats") if record["status"] == "done" else None
+        sound = record["status"] == "done" and not record.get("collapse")
+        nats = record.get("val_nats") if sound else None
         by_model.setdefault((task, model), {})[factor] = nats
     found: dict[str, Any] = {"factors": search.factors, "steps": search.steps, "seed": search.seed, "tasks": {}}
     for (task, model), losses in by_model.items():

@@ -32,7 +32,11 @@ def test_the_least_loss_wins_a_failed_trial_never_does_and_of_equal_ones_the_rat
         for model, row in losses.items()
         for factor, nats in zip(search.factors, row, strict=True)
     }
+    given["text", "a", 2.0]["collapse"] = None
+    given |= {("text", "fell", factor): result(1.0) for factor in search.factors}
+    given["text", "fell", 1.0]["collapse"] = {"step": 5, "from": 1.0, "to": 3.0}
     found = choose(given, search)["tasks"]["text"]
+    assert found.pop("fell")["factor"] == 0.5
     assert {model: one["factor"] for model, one in found.items()} == {"a": 2.0, "b": 1.0, "tied": 1.0, "lost": 1.0}
     assert [one["at_edge"] for one in found.values()] == [True, False, False, False]
     assert "every trial failed" in found["lost"]["reason"]
