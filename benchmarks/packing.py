@@ -68,13 +68,13 @@ def write(path: Path, rows: dict[tuple[int, int], dict[str, str]]) -> None:
     path.with_suffix(".tmp").replace(path)
 
 
-def run(field: str, seconds: float, everything: bool, budget: float) -> None:
+def run(field: str, seconds: float, everything: bool, budget: float, above: float) -> None:
     path = FOLDER / f"{field}.csv"
     began = time.process_time()
     for d, n in cases(field, everything):
         rows = read(path)
         old = rows.get((d, n))
-        if old and (float(old["ratio"]) <= 1 + 1e-9 or float(old["budget"]) >= seconds):
+        if old and (float(old["ratio"]) <= max(above, 1 + 1e-9) or float(old["budget"]) >= seconds):
             continue
         if time.process_time() - began > budget:
             return
@@ -91,6 +91,7 @@ def run(field: str, seconds: float, everything: bool, budget: float) -> None:
         }  # fmt: skip
         if old and float(old["coherence"]) <= found.coherence:
             row = {**old, "budget": row["budget"], "seconds": f"{spent + float(old['seconds']):.1f}", "runs": runs}
+        rows = read(path)  # again: another process may have added to it
         rows[d, n] = {key: str(value) for key, value in row.items()}
         write(path, rows)
         if proof["below_record"]:
@@ -124,10 +125,11 @@ if __name__ == "__main__":
     parser.add_argument("--field", choices=("real", "complex"), default="complex")
     parser.add_argument("--seconds", type=float, default=60, help="CPU seconds a case")
     parser.add_argument("--budget", type=float, default=float("inf"), help="CPU seconds in all: stop then, go on later")
+    parser.add_argument("--above", type=float, default=1, help="of the cases kept, run only those with a larger ratio")
     parser.add_argument("--everything", action="store_true", help="all shipped records up to n = 400")
     parser.add_argument("--summary", action="store_true", help="only print what the kept results say")
     options = parser.parse_args()
     if options.summary:
         summary()
     else:
-        run(options.field, options.seconds, options.everything, options.budget)
+        run(options.field, options.seconds, options.everything, options.budget, options.above)

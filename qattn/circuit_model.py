@@ -25,9 +25,12 @@ from qattn.circuits.engine import run
 from qattn.circuits.gates import complex_of
 from qattn.circuits.unitary import unitaries
 from qattn.control import Control
+from qattn.evolution import evolve
+from qattn.held import derived
 from qattn.measurement import Bits, Readout
 from qattn.models import UnitaryState
 from qattn.register import RegisterLM, TextMap
+from qattn.states import rotate
 
 DENSE = 256
 """Largest register whose mixers are multiplied out as matrices, once for all positions; above, gate by gate."""
@@ -149,44 +152,34 @@ class CircuitLM(RegisterLM):
 
     def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
         """The gates' angles for every layer and position: the attention."""
-        return self.attention(self.control(tokens))
+        return self.attention.attend(self.control.project(tokens, self.attention.project))
 
     def predict(self, angles: Float[Tensor, "layers *batch angles"]) -> Float[Tensor, "*batch vocab"]:
         """Log-probabilities after U(x)|ψ₀⟩."""
-        mixers = self.mixers(with_start=True)
-        return self.read(self.evolve(self.started(mixers[0]), angles, mixers[1:]))
+        mixers = self._all_mixers()
+        return self.read(self._evolve(self._start(mixers[0]), angles, mixers[1:]))
 
-    def mixers(self, with_start: bool = False) -> list[Tensor]:
-        """W_1 … W_L (W_0 first with ``with_start``): matrices up to dimension 256, above it the gates' parameters."""
-        values = torch.cat([self.preparation[None], self.mixing]) if with_start else self.mixing
-        return list((unitaries(self.mixer, values) if self.config.dim <= DENSE else values).unbind(0))
+    def mixers(self) -> Tensor:
+        """W_1 … W_L: matrices ``(layers, dim, dim)`` up to dimension 256, above it the gates' parameters
+        ``(layers, parameters)``.
+        """
+        return self._all_mixers()[1:]
+
+    @derived
+    def _all_mixers(self) -> Tensor:
+        """W_0 and the layers' mixers."""
+        values = torch.cat([self.preparation[None], self.mixing])
+        return unitaries(self.mixer, values) if self.config.dim <= DENSE else values
 
     def prepare(self) -> Shaped[Tensor, " dim"]:
         """|ψ₀⟩ = W_0 H^{⊗m}|0…0⟩."""
-        return self.started(self.mixers(with_start=True)[0])
-
-    def started(self, mixer: Tensor) -> Shaped[Tensor, " dim"]:
-        """W_0 on the uniform superposition."""
-        dtype, dim = complex_of(self.preparation), self.config.dim
-        uniform = torch.full((1, dim), dim**-0.5, dtype=dtype, device=mixer.device)
-        return self.mixed(uniform, mixer)[0]
-
-    def mixed(self, states: Shaped[Tensor, "batch dim"], mixer: Tensor) -> Shaped[Tensor, "batch dim"]:
-        """W|ψ⟩ for a batch of states."""
-        if self.config.dim <= DENSE:
-            return states @ mixer.mT
-        return run(self.mixer, mixer, states=states).amplitudes()
+        return self._start(self._all_mixers()[0])
 
     def evolve(
-        self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"],
-        mixers: list[Tensor] | None = None,
-    ) -> Shaped[Tensor, "*batch dim"]:  # fmt: skip
-        """U(x)|ψ⟩: diagonal gates as one phase vector, then a mixer, layer by layer."""
-        batch = angles.shape[1:-1]
-        state = psi.expand(*batch, psi.shape[-1]).reshape(-1, psi.shape[-1])
-        for theta, mixer in zip(angles.flatten(1, -2), mixers or self.mixers(), strict=True):
-            state = self.mixed(state * self.phases(theta), mixer)
-        return state.view(*batch, -1)
+        self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
+    ) -> Shaped[Tensor, "*batch dim"]:
+        """U(x)|ψ⟩. ``psi`` is one state for all positions or one for each."""
+        return self._evolve(psi, angles, self.mixers())
 
     def unevolve(
         self, phi: Shaped[Tensor, "*batch dim"], angles: Float[Tensor, "layers *batch angles"]
@@ -194,13 +187,29 @@ class CircuitLM(RegisterLM):
         """U(x)†|φ⟩: the same gates backwards."""
         state = phi.flatten(0, -2)
         for theta, mixer in zip(angles.flatten(1, -2).flip(0), unitaries(self.mixer, self.mixing.flip(0)), strict=True):
-            state = (state @ mixer.conj()) * self.phases(-theta)
+            state = rotate(state @ mixer.conj(), -theta @ self.signs)
         return state.view_as(phi)
 
-    def phases(self, theta: Float[Tensor, "batch angles"]) -> Shaped[Tensor, "batch dim"]:
-        """The diagonal of e^{iΘ}: all RZ and RZZ gates of a layer at once."""
-        turn = theta @ self.signs
-        return torch.complex(turn.cos(), turn.sin())
+    def _start(self, mixer: Tensor) -> Shaped[Tensor, " dim"]:
+        """W_0 on the uniform superposition."""
+        dtype, dim = complex_of(self.preparation), self.config.dim
+        uniform = torch.full((1, dim), dim**-0.5, dtype=dtype, device=mixer.device)
+        return self._mix(uniform, mixer)[0]
+
+    def _mix(self, states: Shaped[Tensor, "batch dim"], mixer: Tensor) -> Shaped[Tensor, "batch dim"]:
+        """W|ψ⟩ for a batch of states."""
+        return states @ mixer.mT if mixer.dim() == 2 else run(self.mixer, mixer, states=states).amplitudes()
+
+    def _evolve(self, psi: Tensor, angles: Tensor, mixers: Tensor) -> Tensor:
+        """A layer's diagonal gates as one phase vector, then its mixer, layer by layer."""
+        batch = angles.shape[1:-1]
+        states = psi.expand(*batch, psi.shape[-1]).flatten(0, -2)
+        phases = angles.flatten(1, -2) @ self.signs
+        if mixers.dim() == 3:
+            return evolve(states, phases, mixers).view(*batch, -1)
+        for theta, mixer in zip(phases, mixers, strict=True):
+            states = self._mix(rotate(states, theta), mixer)
+        return states.view(*batch, -1)
 
     def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
         """The unitaries of a batch of texts, one register a position."""

@@ -122,7 +122,7 @@ class Bits(nn.Module):
         return
 
     def forward(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
-        padded = F.pad(torch.view_as_real(phi).square().sum(-1), (0, self.rank * self.vocab - self.dim))
+        padded = F.pad(squared_modulus(phi), (0, self.rank * self.vocab - self.dim))
         return padded.unflatten(-1, (self.rank, self.vocab)).sum(-2)
 
     def completeness(self) -> float:

@@ -65,7 +65,7 @@ def levenshtein_second(d: int, n: Number, field: str) -> float | None:
 def bukh_cox(d: int, n: Number, field: str) -> float | None:
     """Bukh and Cox's bound for a few vectors more than dimensions, k = n − d ≥ 1: μ ≥ M / (n(1 + m(k−1)√(1/m+k)) − M).
 
-    M = k(1 + m(k−1)). Source: Bukh & Cox, "Nearly orthogonal vectors and small antipodal spherical codes" (2020).
+    M = k(1 + m(k−1)). Bukh & Cox, "Nearly orthogonal vectors and small antipodal spherical codes", arXiv:1803.02949.
     """
     _check(d, n, field)
     if n <= d:

@@ -157,8 +157,9 @@ def one_line(d: int, eps: Number, field: str) -> float | None:
 def alon(d: int, eps: Number, field: str) -> float | None:
     """Alon's rank argument: N(1 − D ε^{2k}) ≤ D(1 − ε^{2k}) with D = C(d+k−1, k) ≥ rank of the k-th entrywise power.
 
-    Alon 2003, "Problems and results in extremal combinatorics I", Sec. 9: uniformly in 1/√d ≤ ε < 1/2 it gives
-    ln N ≤ C ε² ln(1/ε) d. Here with explicit constants, least over k. Equal to Welch's bound in C^d, weaker in R^d.
+    Alon 2003, "Problems and results in extremal combinatorics I": uniformly in 1/√d ≤ ε < 1/2 it gives
+    ln N ≤ C ε² ln(1/ε) d (Larsen & Nelson, arXiv:1609.02094, credit Welch and Levenshtein too). Here with explicit
+    constants, least over k. Equal to Welch's bound in C^d, weaker in R^d.
     """
     _check(d, eps, field)
     return _least_over_orders(d, eps, lambda k: _log_moment(d, k, "complex"))
@@ -215,6 +216,32 @@ def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
         return 0.0, "d = 1"  # several bounds agree here: the plainest is named
     found = [(value, name) for name, b in UPPER.items() if (value := b.function(d, eps, field)) is not None]
     return min(found) if found else None
+
+
+def inverse(name: str, d: int, n: Number, field: str) -> float | None:
+    """A bound of :data:`LOWER` or :data:`UPPER` solved for ε: at least so much is needed for n vectors, or suffices.
+
+    Of a lower bound on N the least ε at which it promises n vectors; of an upper bound the least at which it allows
+    them: a lower bound on coherence. By bisection to 1e-12; None where no ε below 1 does.
+    """
+    check_size("n", n)
+    promises = name in LOWER
+    bound = (LOWER if promises else UPPER)[name].function
+    target = math.log(n) - 1e-12
+
+    def reached(eps: float) -> bool:
+        value = bound(d, eps, field)
+        return not promises if value is None else value >= target
+
+    low, high = 1e-9, 1 - 1e-9
+    if not reached(high):
+        return None
+    if reached(low):
+        return 0.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high if promises else low
 
 
 def random_coherence(d: int, n: Number, field: str) -> float:

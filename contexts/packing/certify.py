@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from contexts.packing.bounds import best_bound
-from contexts.packing.measure import _upper_blocks, coherence, normalise
 from contexts.packing.records import record
+from contexts.packing.rows import coherence, normalise, upper_blocks
 
 DIGITS = 25
 MOST_PAIRS, MOST_ENTRIES = 5000, 400_000  # recomputed exactly: so many pairs, and numbers in them
@@ -88,7 +88,7 @@ def _rational(u: np.ndarray) -> list[tuple[int, int]]:
 def _largest_pairs(unit: np.ndarray, threshold: float) -> tuple[list[tuple[int, int]], int]:
     """The pairs above the threshold, largest first, at most :data:`MOST_PAIRS` of them; and how many there are."""
     kept, count = np.empty((0, 3)), 0
-    for rows, columns in _upper_blocks(len(unit)):
+    for rows, columns in upper_blocks(len(unit)):
         gram = np.abs(unit[rows] @ unit[columns].conj().T)
         i, j = np.nonzero(gram > threshold)
         later = i + rows.start < j + columns.start

@@ -10,6 +10,7 @@ pairs, so that every d has some. Pairs of coordinates give the roots of D_d.
 from __future__ import annotations
 
 import itertools
+import random
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,7 @@ from contexts.packing.codes import hadamard
 from contexts.packing.galois import prime_power
 
 LARGEST_D = 200  # dimensions beyond which no blocks are looked for
+LARGEST_TRIPLES = 100  # and no triples: hill climbing takes seconds there
 ORDERS = range(2, 14)  # of the planes whose lines serve as blocks
 
 
@@ -32,8 +34,9 @@ def block_sizes(d: int) -> list[int]:
     """Sizes w for which d coordinates have blocks of w that cover more than a few of their pairs."""
     if not 2 <= d <= LARGEST_D:
         return []
-    planes = {w for q in ORDERS if prime_power(q) for w in (q, q + 1) if (w - 1) ** 2 < d <= w * w}
-    return sorted({2, *planes, *({3} if d >= 6 else ())})
+    planes = {q for q in ORDERS if prime_power(q) and (q - 1) ** 2 < d <= q * q}
+    planes |= {q + 1 for q in ORDERS if prime_power(q) and q * q < d <= q * q + q + 1}
+    return sorted({2, *planes, *({3} if 6 <= d <= LARGEST_TRIPLES else ())})
 
 
 def number_of_blocks(d: int, size: int) -> int:
@@ -81,27 +84,26 @@ def sparse(d: int, size: int, field: str) -> np.ndarray:
 
 def _triples(d: int) -> np.ndarray:
     """Stinson's hill climbing (1985): join two pairs not covered at a random point, drop the triple in the way."""
-    wanted = number_of_blocks(d, 3)
-    rng = np.random.default_rng(d)
-    third = np.full((d, d), -1)  # third[a, b]: what completes the pair to a block
-    count = 0
-
-    def put(triple: tuple[int, int, int], on: bool) -> None:
-        for a, b, c in itertools.permutations(triple):
-            third[a, b] = c if on else -1
-
-    while count < wanted:
-        free = third < 0
-        np.fill_diagonal(free, False)
-        open_points = np.flatnonzero(free.sum(axis=1) >= 2)
-        a = int(rng.choice(open_points))
-        b, c = (int(v) for v in rng.choice(np.flatnonzero(free[a]), 2, replace=False))
-        if third[b, c] >= 0:
-            put((b, c, int(third[b, c])), False)
-            count -= 1
-        put((a, b, c), True)
-        count += 1
-    return np.array([(a, b, third[a, b]) for a in range(d) for b in range(a + 1, d) if third[a, b] > b], int)
+    rng = random.Random(d)
+    free = [set(range(d)) - {a} for a in range(d)]  # the points with which a shares no triple yet
+    third: dict[tuple[int, int], int] = {}
+    missing = number_of_blocks(d, 3)
+    while missing:
+        a = rng.randrange(d)
+        if len(free[a]) < 2:
+            continue
+        b, c = rng.sample(sorted(free[a]), 2)
+        old = third.get((b, c))
+        if old is not None:
+            for x, y in itertools.permutations((b, c, old), 2):
+                del third[x, y]
+                free[x].add(y)
+            missing += 1
+        for x, y, z in itertools.permutations((a, b, c)):
+            third[x, y] = z
+            free[x].discard(y)
+        missing -= 1
+    return np.array([(x, y, z) for (x, y), z in sorted(third.items()) if x < y < z], int)
 
 
 def _thinned(kind: str, q: int, d: int) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contexts.packing.fields import check_size
-from contexts.packing.measure import normalise
+from contexts.packing.rows import normalise
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from contexts.packing.bounds import best_bound
 from contexts.packing.constructions import LARGEST, Construction
 from contexts.packing.fields import Number, check_field, check_size
 from contexts.packing.lbfgs import minimise
-from contexts.packing.measure import coherence, normalise
 from contexts.packing.polish import descend, equalise
+from contexts.packing.rows import coherence, normalise
 from contexts.packing.starts import MOST, gaussian, most_free, parts, perturbed, symmetries, usable
 from contexts.packing.state import Found, State
 from contexts.packing.symmetry import Symmetry, trivial
@@ -53,7 +53,7 @@ def optimize(
     seconds: Number = 30.0,
     rounds: int | None = None,
     target: Number = 0.0,
-    patience: int = 400,
+    patience: int = 2000,
     state: State | None = None,
     structures: Sequence[Construction] = (),
     progress: Callable[[State], None] | None = None,
@@ -189,7 +189,7 @@ def _round(state: State, goal: float, structures: Sequence[Construction], over: 
     state.round += 1
     for symmetry in symmetries(d, n, field, rng) if kind == "symmetric" else [trivial(d, n, field)]:
         rows = symmetry.representatives
-        batch = int(np.clip(ENTRIES // (rows * n), 1, 6 if kind == "symmetric" else 32))
+        batch = int(np.clip(ENTRIES // (rows * n), 1, 6 if kind == "symmetric" else 96))
         beta = d * np.exp(rng.uniform(math.log(0.4), math.log(40), batch))
         how = kind
         if kind == "perturbed":

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from contexts.packing.fields import Number
-from contexts.packing.measure import coherence, normalise
+from contexts.packing.rows import coherence, normalise
 
 LARGEST_PROGRAMME = 400_000  # unknowns × constraints beyond which linear programmes cost more than they give
 LARGEST_SYSTEM = 2_000_000  # entries of a least-squares system worth solving

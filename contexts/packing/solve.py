@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from contexts.packing.bounds import best_bound
+from contexts.packing.capacity import random_coherence
 from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.fields import Number
-from contexts.packing.measure import coherence, normalise
 from contexts.packing.optimize import check_workable, optimize
 from contexts.packing.records import record
+from contexts.packing.rows import coherence, normalise
 from contexts.packing.state import State
 
 MATCH = 1e-9  # relative: a packing this close to a proved bound meets it
@@ -39,7 +40,7 @@ def solve(
     rounds: int | None = None,
     constructions: bool = True,
     beat_record: bool = False,
-    patience: int = 400,
+    patience: int = 2000,
     state: State | None = None,
     progress: Callable[[State], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -58,7 +59,7 @@ def solve(
     target = 0.0 if known is None or beat_record else known.coherence * (1 + 1e-10) + known.rounding
     built: tuple[float, np.ndarray, str] | None = None
     entry = best_construction(d, n, field) if constructions else None
-    if entry is not None and entry.coherence < 1:
+    if entry is not None and entry.coherence < random_coherence(d, n, field):  # else random lines do as well
         vectors = normalise(entry.build()[:n].astype(complex if field == "complex" else float))
         part = f", {n} of its {entry.n} lines" if entry.n > n else ""
         built = (coherence(vectors), vectors, f"construction: {entry.name}{part}")

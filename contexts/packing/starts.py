@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contexts.packing.constructions import Construction
-from contexts.packing.measure import normalise
+from contexts.packing.rows import normalise
 from contexts.packing.symmetry import Symmetry, paulis, random_abelian, weyl_heisenberg
 
 GROUPS = 8  # symmetries tried in one round

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from contexts.packing.fields import check_field, check_size
-from contexts.packing.measure import coherence
+from contexts.packing.rows import coherence
 
 POOL = 6  # packings kept as material for perturbation
 SAME = 1e-7  # two coherences closer than this count as the same local optimum

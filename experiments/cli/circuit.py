@@ -253,3 +253,33 @@ def compiled(
     else:
         result = compile_file(source, how, out)
     say(result, as_json)
+
+
+@circuit.command("run-model")
+def run_model(
+    run: Annotated[Path, typer.Argument(help="An experiment's folder, or one run's: models of kind circuit, unitary.")],
+    device: Annotated[str, typer.Option(help="fast, or a PennyLane device: default.qubit, lightning.qubit ...")] = (
+        "default.qubit"
+    ),
+    noise: Annotated[
+        float, typer.Option(help="Depolarising strength on every wire of every gate, on default.mixed.")
+    ] = 0.0,
+    shots: Annotated[int | None, typer.Option(help="Estimate each distribution from so many measurements.")] = None,
+    positions: Annotated[int, typer.Option(min=1, help="Places of the validation split to run, spread evenly.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Of the shots.")] = 0,
+    run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Write a continuation of this instead, one shot a token.")] = None,
+    tokens: Annotated[int, typer.Option(min=1, help="Length of the continuation.")] = 40,
+    as_json: AsJson = False,
+) -> None:
+    """Run trained models, position by position, as circuits on a device with shots and noise, beside their own loss.
+
+    Example: `qattn circuit run-model runs/ladder --device default.mixed --noise 0.001 --shots 1000 --positions 20`
+    """
+    from experiments.device_runs import run_models, write_text
+
+    if prompt is None:
+        say(run_models(run, run_seed, device, shots, noise, positions, seed), as_json)
+    else:
+        texts = write_text(run, run_seed, prompt, tokens, device, noise, seed)
+        say({"prompt": prompt, "device": device, "noise": noise, "continuations": texts}, as_json)

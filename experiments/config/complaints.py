@@ -81,6 +81,8 @@ def complaints(
     branches: dict[KeyPath, list[tuple[KeyPath, ErrorDetails]]] = {}
     for detail in error.errors(include_url=False):
         path, owner, union, here = _trace(model, detail["loc"], document.data)
+        if detail["type"] == "too_short" and len(_at(document.data, path) or ()) >= detail["ctx"]["min_length"]:
+            continue  # pydantic counts the valid items only; the wrong ones have their own sentence
         if union is not None:
             branches.setdefault(union, []).append((path, detail))
         elif detail["type"] in ("union_tag_invalid", "union_tag_not_found"):

@@ -139,6 +139,7 @@ class CircuitModel(ModelConfig):
     """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 
     note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
+    rung: ClassVar[str] = "3"
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["circuit"]
@@ -169,8 +170,9 @@ class CircuitModel(ModelConfig):
     readout: Literal["projective", "povm"] = "projective"
     """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
     to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
-    rank: PositiveInt | None = None
-    """Outcomes summed for one token, with readout povm; null is 4."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm: `rank` times the vocabulary is at least 2^qubits; null is 4,
+    `fit` the least that does, and at least 4."""
     decay: Literal["fixed", "learned"] = "fixed"
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
@@ -181,6 +183,11 @@ class CircuitModel(ModelConfig):
     """Size of the text's angles at the start."""
     frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
     """Ablation: parameter groups that stay as they started."""
+
+    @property
+    def dim(self) -> int:
+        """Of the register."""
+        return int(2**self.qubits)
 
     @property
     def angles(self) -> int:

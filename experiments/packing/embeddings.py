@@ -8,16 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from contexts.packing.anisotropy import centring, effective_dimension, removing_the_top
 from contexts.packing.bounds import best_bound
-from contexts.packing.capacity import null_model, upper_capacity
-from contexts.packing.measure import (
-    Measurement,
-    centring,
-    effective_dimension,
-    greedy_subset,
-    measure,
-    removing_the_top,
-)
+from contexts.packing.capacity import log_tail, null_model, upper_capacity
+from contexts.packing.measure import Measurement, greedy_subset, measure
 from experiments.packing.numbers import power_of_ten
 from experiments.packing.vectors import Vectors
 
@@ -66,7 +60,7 @@ def describe(
         "bound": bound,
         "bound_name": bound_name,
         "null": null,
-        "capacity": _capacity(vectors.matrix, found, eps, null),
+        "capacity": _capacity(vectors.matrix, found, eps, null, seed),
         "variants": {},
         "variants_reason": None,
         "search_cpu_seconds": found.seconds,
@@ -91,27 +85,42 @@ def describe(
                 "mean_nearest": other.mean_nearest,
                 "quantiles": {str(q): value for q, value in other.quantiles.items()},
                 "effective_dimension": effective_dimension(changed),
+                # as many random vectors, in the dimensions that are left
+                "null": null_model(found.n, found.d - changed.leading.shape[1], found.field),
             }
     result["cpu_seconds"] = time.process_time() - start
     return result, samples
 
 
 def _capacity(
-    matrix: np.ndarray, found: Measurement, eps: tuple[float, ...], null: dict[str, Any]
+    matrix: np.ndarray, found: Measurement, eps: tuple[float, ...], null: dict[str, Any], seed: int
 ) -> list[dict[str, Any]]:
+    """How many of the first rows a greedy choice keeps at each ε, of the vectors and of as many random ones."""
     if not eps and found.n > 1:
         chosen = {round(float(np.median(found.nearest)), 3), round(null["coherence"], 3), 0.5}
         eps = tuple(sorted(value for value in chosen if 0 < value < 1))
     rows = []
+    of = min(found.n, GREEDY_ROWS)
+    random = _random(of, found.d, found.field, seed)
     for value in eps:
         limit = upper_capacity(found.d, value, found.field)
+        pairs = of * (of - 1) / 2 * np.exp(log_tail(found.d, value, found.field))  # expected above ε of random vectors
         rows.append(
             {
                 "eps": value,
                 "kept": len(greedy_subset(matrix, value, GREEDY_ROWS)),
-                "of": min(found.n, GREEDY_ROWS),
+                "null_kept": of if pairs < 1e-3 else len(greedy_subset(random, value, GREEDY_ROWS)),
+                "of": of,
                 "upper_log10": None if limit is None else limit[0] / np.log(10),
                 "upper_text": power_of_ten(None if limit is None else limit[0]),
             }
         )
     return rows
+
+
+def _random(n: int, d: int, field: str, seed: int) -> np.ndarray:
+    rng = np.random.default_rng([seed, n, d])
+    if field == "real":
+        return rng.standard_normal((n, d), np.float32)
+    parts: np.ndarray = rng.standard_normal((n, d, 2), np.float32)
+    return parts.view(np.complex64)[..., 0]

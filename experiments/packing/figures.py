@@ -24,7 +24,8 @@ MARKS = {"construction": "D", "random": ".", "optimised": "o", "embedding": "*"}
 def captions(study: PackingStudy) -> dict[str, str]:
     """What each figure shows, for people and for screen readers."""
     texts = {
-        "interference": "Misread features against features active at once: measured (points), a normal law (lines).",
+        "interference": "Misread features against features active at once, in random directions and in those of the "
+        "best construction (a smaller ε): measured (points), a normal law (lines).",
         "real-against-complex": "Levenshtein's bound in C^d, in R^d, and in R^2d, which has as many real numbers.",
         "coherence-against-load": "μ√d against N/d: every packing beside random vectors and Welch's bound.",
         "cosines": "How often |cos| exceeds a value: vectors as given and centred, and the Beta law of random ones.",
@@ -200,14 +201,16 @@ def cosines(samples: dict[str, np.ndarray], d: int, field: str, name: str) -> Fi
 def misread(read: Rows) -> Figure:
     figure, axes = _canvas(3.4)
     for k, n in enumerate(sorted({row["n"] for row in read})):
-        mine = sorted((row for row in read if row["n"] == n), key=lambda row: row["active"])
-        x = [row["active"] for row in mine]
-        axes.plot(x, [row["error"] for row in mine], "o", color=PALETTE[k], ms=6, label=f"n = {n:,} measured")
-        axes.plot(x, [row["predicted_error"] for row in mine], color=PALETTE[k], lw=1.2, ls=DASHES[k % len(DASHES)])
+        for name in dict.fromkeys(row["packing"] for row in read if row["n"] == n):
+            mine = [row for row in read if row["n"] == n and row["packing"] == name]
+            mine.sort(key=lambda row: row["active"])
+            x, color = [row["active"] for row in mine], PALETTE[k]
+            mark, face = ("o", color) if name == "random" else ("D", "none")
+            label = f"n = {n:,}, ε = {mine[0]['coherence']:.2f}, {name}"
+            axes.plot(x, [row["error"] for row in mine], mark, color=color, mfc=face, ms=5.5, label=label)
+            axes.plot(x, [row["predicted_error"] for row in mine], color=color, lw=1, ls=DASHES[k % len(DASHES)])
     d = read[0]["d"]
-    axes.set(
-        xscale="log", yscale="symlog", xlabel=f"features active at once, d = {d}", ylabel="share of features misread"
-    )
+    axes.set(xscale="log", xlabel=f"features active at once, d = {d}", ylabel="share of features misread")
     axes.set_yscale("symlog", linthresh=1e-5)
     axes.set_ylim(0, 1)
     _legend(axes, "lines: a normal law with spread √(k · mean cos²)")

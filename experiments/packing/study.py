@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import sys
 from dataclasses import asdict
@@ -13,16 +14,18 @@ from typing import Any
 import numpy as np
 
 from contexts.packing import capacity
+from contexts.packing.anisotropy import centring
 from contexts.packing.bounds import welch
-from contexts.packing.constructions import catalogue
+from contexts.packing.constructions import best_construction, catalogue
 from contexts.packing.interference import interference, random_spread, tight_spread
-from contexts.packing.measure import centring, coherence, measure
+from contexts.packing.measure import measure
+from contexts.packing.rows import coherence
 from contexts.packing.solve import solve
 from experiments.config.packing import PackingStudy
 from experiments.errors import blame
 from experiments.files import write_bytes, write_json, write_text
 from experiments.packing.saved import check_writable
-from experiments.packing.vectors import Vectors, load_vectors
+from experiments.packing.vectors import Vectors, load_all
 
 Rows = list[dict[str, Any]]
 CURVES = {
@@ -49,14 +52,14 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
 
     check_writable(out := Path(out), f"--out {out}")
     # a missing file or a NaN is found before minutes of work
-    tables = {path: load_vectors(*_file_and_tensor(path)) for path in (*study.embeddings, *map(str, extra))}
+    tables = [v for path in (*study.embeddings, *map(str, extra)) for v in load_all(*_file_and_tensor(path))]
     embedded = []
     samples: dict[str, tuple[int, str, dict[str, np.ndarray]]] = {}
-    for path, vectors in tables.items():
-        say(f"measuring {path}")
+    for vectors in tables:
+        say(f"measuring {vectors.source}")
         row, drawn = embedding_point(vectors, study.seed)
         embedded.append(row)
-        samples[Path(path).name] = (row["d"], row["field"], drawn)
+        samples[Path(vectors.source).name] = (row["d"], row["field"], drawn)
     say("bounds")
     curves = all_curves(study)
     fits = fitted(curves, study)
@@ -186,16 +189,20 @@ def _point(kind: str, field: str, d: int, n: int, value: float, how: str) -> dic
 
 
 def interference_rows(study: PackingStudy) -> Rows:
+    """The same number of features in random directions and, for a smaller ε, in those of the best construction."""
     if study.interference is None:
         return []
     rows = []
     part = study.interference
     for n in part.n:
-        vectors = np.random.default_rng([study.seed, n, part.d]).standard_normal((n, part.d))
-        for active in part.active:
+        packings = {"random": np.random.default_rng([study.seed, n, part.d]).standard_normal((n, part.d))}
+        built = best_construction(part.d, n, "real")
+        if built is not None and built.n < 8 * n:
+            packings[built.name] = built.build()[:n]
+        for (name, vectors), active in itertools.product(packings.items(), part.active):
             found = interference(vectors, active, part.trials, study.seed)
             theory = {"random_rms": random_spread(n, part.d, active), "tight_rms": tight_spread(n, part.d, active)}
-            rows.append(asdict(found) | theory)
+            rows.append({"packing": name, "coherence": found.guarantee / active} | asdict(found) | theory)
     return rows
 
 

@@ -48,6 +48,30 @@ def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
     return _text(path)
 
 
+def load_all(path: str | Path, tensor: str | None = None) -> list[Vectors]:
+    """As :func:`load_vectors`, but all there is: of a run both matrices, of an experiment's folder those of its runs.
+
+    In these, ``tensor`` may be "embedding" or "readout", or the name of a tensor of a run.
+    """
+    path = Path(path)
+    runs = [path] if (path / MODEL).is_file() else sorted(file.parent for file in path.glob(f"runs/*/{MODEL}"))
+    if not runs or not all(_is_ours(run / MODEL) for run in runs) or tensor not in (None, "embedding", "readout"):
+        return [load_vectors(path, tensor)]
+    from experiments.packing.trained import chosen
+
+    return [vectors for run in runs for vectors in chosen(run, tensor)]
+
+
+def _is_ours(path: Path) -> bool:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return "qattn" in (file.metadata() or {})
+    except SafetensorError:
+        return False
+
+
 def _npy(path: Path) -> Vectors:
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -80,7 +104,7 @@ def _safetensors(path: Path, tensor: str | None) -> Vectors:
 def _text(path: Path) -> Vectors:
     """word2vec's text (a first line "n d") or GloVe's (none): a token and d numbers a line; tokens may hold spaces."""
     names: list[str] = []
-    rows: list[np.ndarray] = []
+    rows = np.empty((0, 0), np.float32)
     d = announced = None
     try:
         with path.open(encoding="utf-8") as lines:
@@ -95,15 +119,17 @@ def _text(path: Path) -> Vectors:
                     d = len(parts) - 1
                 if d < 1:
                     raise UserError(f"{path}: line {number}: expected a token and numbers, got {line.strip()[:40]!r}")
-                rows.append(_numbers(parts, d, path, number))
+                if len(names) == len(rows):  # grown in place: a list of rows would need the memory twice
+                    rows.resize((max(1024, 2 * len(rows)), d), refcheck=False)
+                rows[len(names)] = _numbers(parts, d, path, number)
                 names.append(" ".join(parts[: len(parts) - d]))
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not a text embedding in UTF-8, nor .npy or .safetensors by its name") from error
-    if not rows:
+    if not names:
         raise UserError(f"{path}: holds no vectors")
-    if announced is not None and announced != len(rows):
-        raise UserError(f"{path}: line 1 announces {announced} vectors, the file holds {len(rows)}")
-    return Vectors(np.array(rows, np.float32), names, str(path))
+    if announced is not None and announced != len(names):
+        raise UserError(f"{path}: line 1 announces {announced} vectors, the file holds {len(names)}")
+    return Vectors(rows[: len(names)], names, str(path))
 
 
 def _numbers(parts: list[str], d: int, path: Path, number: int) -> np.ndarray:
@@ -135,7 +161,7 @@ def _is_number(text: str) -> bool:
 
 
 def _matrix(array: Any, source: object) -> np.ndarray:
-    from contexts.packing.measure import check_matrix
+    from contexts.packing.rows import check_matrix
     from experiments.errors import blame
 
     with blame(source):

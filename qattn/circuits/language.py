@@ -10,7 +10,8 @@ gives (r, w); r is forgotten. A depolarising floor δ is a classical channel aft
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from qattn.circuits.circuit import Circuit, Operation, expect_shape
 from qattn.circuits.engine import run
 from qattn.circuits.export import operations_of
 from qattn.circuits.measure import complete_isometry, sample
+from qattn.circuits.spec import with_noise
 from qattn.circuits.synthesis import multiplexed, multiplexed_phases
 
 
@@ -36,24 +38,45 @@ class CompiledText:
 
     def tokens(self, p: np.ndarray) -> np.ndarray:
         """Probabilities ``(2**k,)`` of the wires, or frequencies, as a distribution over tokens ``(vocab,)``."""
-        words = np.asarray(p, float)[: self.outcomes].reshape(-1, self.vocab).sum(0)
+        whose = np.arange(self.outcomes) % self.vocab
+        words = np.bincount(whose, np.asarray(p, float)[: self.outcomes], self.vocab)
         return (1 - self.floor) * words + self.floor / self.vocab
 
-    def next_token(self, shots: int | None = None, seed: int | None = None, device: str = "fast") -> np.ndarray:
-        """The distribution of the next token ``(vocab,)``: exact, or estimated from shots."""
+    def next_token(
+        self, shots: int | None = None, seed: int | None = None, device: str = "fast", noise: float = 0.0
+    ) -> np.ndarray:
+        """The distribution of the next token ``(vocab,)``: exact, or estimated from shots.
+
+        ``noise`` is the strength of a depolarising channel on every wire of every gate, on ``default.mixed``. Raises
+        ``ValueError`` for an unknown device, noise where it cannot be, and shots below 1.
+        """
+        check_backend(device, shots, noise)
+        circuit = with_noise(self.circuit, "DepolarizingChannel", noise) if noise else self.circuit
         none = torch.zeros(0, dtype=torch.float64)
         if shots is None:
             p = (
-                run(self.circuit, none).probabilities()
+                run(circuit, none).probabilities()
                 if device == "fast"
-                else pennylane.probabilities(self.circuit, none, None, device)
+                else pennylane.probabilities(circuit, none, None, device)
             )
             return self.tokens(p.detach().numpy())
         if device == "fast":
-            drawn = sample(run(self.circuit, none).probabilities(), shots, seed)
+            drawn = sample(run(circuit, none).probabilities(), shots, seed)
         else:
-            drawn = pennylane.samples(self.circuit, none, None, device, shots, seed)
-        return self.tokens(np.bincount(drawn, minlength=2**self.circuit.qubits) / shots)
+            drawn = pennylane.samples(circuit, none, None, device, shots, seed)
+        return self.tokens(np.bincount(drawn, minlength=2**circuit.qubits) / shots)
+
+
+def check_backend(device: str, shots: int | None, noise: float) -> None:
+    """Raise ``ValueError`` unless these can be had together."""
+    if device != "fast":
+        pennylane.make_device(device, 1)
+    if shots is not None and shots < 1:
+        raise ValueError(f"shots must be at least 1, got {shots}")
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise is a channel's strength between 0 and 1, got {noise}")
+    if noise and device != "default.mixed":
+        raise ValueError(f"noise needs a density matrix: run it on device default.mixed, got {device}")
 
 
 def compile_text(
@@ -82,9 +105,7 @@ def compile_text(
         operations += attention_step(theta, dim, register)
         operations.append(Operation("QubitUnitary", register, (), padded(mixer, 2**m)))
     if frame is not None:
-        tall = np.zeros((2**k, dim), complex)
-        tall[:rows] = frame
-        operations.append(Operation("QubitUnitary", tuple(range(k)), (), complete_isometry(tall)))
+        operations.append(dilation(frame, k))
     return CompiledText(Circuit(k, tuple(operations)), vocab, rows, floor)
 
 
@@ -118,26 +139,56 @@ def padded(matrix: np.ndarray, size: int) -> np.ndarray:
     return whole
 
 
+def compile_gates(
+    template: Circuit, parameters: np.ndarray, angles: np.ndarray, frame: np.ndarray | None, vocab: int, floor: float
+) -> CompiledText:
+    """A circuit model's own gate list with its numbers filled in, and the readout's isometry, if it has one, behind."""
+    bound = template.bound(parameters, angles)
+    if frame is None:
+        return CompiledText(bound, vocab, 2**bound.qubits, floor)
+    k = max(bound.qubits, (frame.shape[0] - 1).bit_length())
+    shift = k - bound.qubits
+    operations = [replace(op, wires=tuple(w + shift for w in op.wires)) for op in bound.operations]
+    return CompiledText(Circuit(k, (*operations, dilation(frame, k))), vocab, frame.shape[0], floor)
+
+
+def dilation(frame: np.ndarray, qubits: int) -> Operation:
+    """The readout's isometry, completed to a unitary on so many wires; those in front start in |0> (Naimark)."""
+    tall = np.zeros((2**qubits, frame.shape[1]), complex)
+    tall[: frame.shape[0]] = frame
+    return Operation("QubitUnitary", tuple(range(qubits)), (), complete_isometry(tall))
+
+
 @torch.no_grad()
 def compile_model(model: Any, tokens: Tensor) -> CompiledText:
-    """The circuit of a :class:`qattn.models.UnitaryLM` for one text ``(time,)``. Matrices are recomputed in float64.
+    """The circuit of a strictly unitary model with a register a position, :class:`qattn.models.UnitaryLM` or
+    :class:`qattn.circuit_model.CircuitLM`, for one text ``(time,)``. Matrices are recomputed in float64.
 
     Raises ``ValueError`` for other models and for an empty text.
     """
-    from copy import deepcopy
+    if tokens.dim() != 1 or len(tokens) == 0:
+        raise ValueError(f"a text to compile is one row of at least one token, got shape {tuple(tokens.shape)}")
+    exact = in_double(model)
+    return compile_angles(exact, exact.angles(tokens[None])[:, 0, -1])
 
+
+def in_double(model: Any) -> Any:
+    """A copy of a model that becomes a circuit, in float64. Raises ``ValueError`` for other models."""
     parts = ("mixers", "angles", "prepare", "readout")
     if not all(hasattr(model, part) for part in parts) or not getattr(model, "strict", True):
         raise ValueError(f"only the strictly unitary model becomes a circuit, got {type(model).__name__}")
-    if tokens.dim() != 1 or len(tokens) == 0:
-        raise ValueError(f"a text to compile is one row of at least one token, got shape {tuple(tokens.shape)}")
-    exact = deepcopy(model).double().eval()
+    return deepcopy(model).double().eval()
+
+
+@torch.no_grad()
+def compile_angles(exact: Any, angles: Tensor) -> CompiledText:
+    """The circuit at one position, whose angles ``(layers, angles)`` are known."""
     frame = exact.readout.frame()
-    return compile_text(
-        exact.mixers().numpy(),
-        exact.angles(tokens[None])[:, 0, -1].numpy(),
-        exact.prepare().numpy(),
-        None if frame is None else frame.numpy(),
-        exact.readout.vocab,
-        0.0 if exact.floor is None else float(exact.floor),
-    )
+    known = {
+        "frame": None if frame is None else frame.numpy(),
+        "vocab": exact.readout.vocab,
+        "floor": 0.0 if exact.floor is None else float(exact.floor),
+    }
+    if hasattr(exact, "template"):
+        return compile_gates(exact.template, exact.gate_parameters().numpy(), angles.numpy(), **known)
+    return compile_text(exact.mixers().numpy(), angles.numpy(), exact.prepare().numpy(), **known)

@@ -224,6 +224,24 @@ def test_capacity_inverts_the_coherence_bounds():
     assert math.exp(capacity.welch_capacity(7, 1 / 3, "real")) == pytest.approx(28)
 
 
+def test_capacity_bounds_solved_for_epsilon():
+    """Beside an ε that is solved for, the bound lies on either side of n; and closed forms of greedy and Rankin."""
+    d, n, field = 200, 1000, "complex"
+    for name, bound in {**capacity.LOWER, **capacity.UPPER}.items():
+        eps = capacity.inverse(name, d, n, field)
+        if name in ("orthonormal basis", "plane", "d = 1") or eps in (0, None):
+            continue
+        above, below = bound.function(d, eps + 1e-9, field), bound.function(d, eps - 1e-9, field)
+        assert above is None or above > math.log(n) - 1e-9, name
+        assert below is None or below < math.log(n) + 1e-4, name
+    explicit = math.sqrt(math.log(n) / (d - 1) * (2 if field == "real" else 1))
+    assert capacity.inverse("greedy (explicit)", d, n, field) == pytest.approx(explicit, rel=1e-9)
+    assert capacity.inverse("rankin", 10, 1000, field) == pytest.approx(1 / math.sqrt(10), abs=1e-9)
+    assert capacity.inverse("levenshtein", 8, 120, "real") == pytest.approx(0.5, abs=1e-9)
+    assert capacity.inverse("orthonormal basis", 8, 9, field) is None
+    assert capacity.inverse("orthonormal basis", 8, 8, field) == 0
+
+
 def test_random_coherence_median_matches_a_measured_control():
     # 20 000 Gaussian vectors of R^256 measured elsewhere: largest |cos| 0.3576, predicted 0.3545
     assert capacity.random_coherence(256, 20_000, "real") == pytest.approx(0.3576, rel=0.02)

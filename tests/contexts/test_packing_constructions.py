@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from contexts import observables
-from contexts.packing import codes, frames, lattices, sic
+from contexts.packing import codes, configurations, frames, lattices, reflections, sic
 from contexts.packing.bounds import best_bound, rankin
 from contexts.packing.constructions import best_construction, catalogue, largest_construction
 from contexts.packing.galois import GF, prime_power, quaternary_trace
-from contexts.packing.measure import coherence
 from contexts.packing.records import record
+from contexts.packing.rows import coherence
 
 DIMENSIONS = {
     "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),
@@ -69,6 +69,47 @@ def test_known_optimal_packings_are_in_the_catalogue_and_meet_a_bound(field, d, 
     known = record(d, n, field)
     if known:
         assert coherence(vectors) == pytest.approx(known.coherence, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("field", "d", "n", "square"),
+    [  # best known, above every bound: 8 triples of 8 points, AG(2,3), PG(2,3), and mirrors of reflection groups
+        ("real", 5, 20, 1 / 4), ("real", 8, 32, 1 / 9), ("real", 9, 47, 1 / 9), ("real", 12, 36, 1 / 16),
+        ("real", 13, 52, 1 / 16), ("real", 4, 59, (3 + 5**0.5) / 8), ("complex", 4, 40, 1 / 3),
+        ("complex", 5, 45, 1 / 4),
+    ],
+)  # fmt: skip
+def test_constructions_equal_the_records_that_no_bound_meets(field, d, n, square):
+    vectors = best_construction(d, n, field).build()[:n]
+    assert coherence(vectors) == pytest.approx(math.sqrt(square), abs=1e-10)
+    assert record(d, n, field).coherence == pytest.approx(math.sqrt(square), abs=1e-8)
+
+
+def test_blocks_meet_in_one_point_at_most_and_are_as_many_as_stated():
+    """Spencer 1968: at most 8, 12, 13, 17, 20, 26 triples of 8 … 13 points; 9 quadruples of 12, 13 of 13 (PG(2,3))."""
+    for d, most in ((8, 8), (9, 12), (10, 13), (11, 17), (12, 20), (13, 26), (30, 140)):
+        assert configurations.number_of_blocks(d, 3) == most
+    for d, size, number in ((8, 3, 8), (11, 3, 17), (30, 3, 140), (12, 4, 9), (13, 4, 13), (25, 5, 30), (49, 7, 56)):
+        found = configurations.blocks(d, size)
+        incidence = np.zeros((len(found), d), int)
+        np.put_along_axis(incidence, found, 1, axis=1)
+        shared = incidence @ incidence.T
+        assert (len(found), set(np.diag(shared).tolist())) == (number, {size})
+        np.fill_diagonal(shared, 0)
+        assert shared.max() <= 1
+    for d in range(1, 202):
+        assert all(configurations.number_of_blocks(d, size) > 0 for size in configurations.block_sizes(d))
+    with pytest.raises(ValueError, match="no blocks of 6 of 40"):
+        configurations.blocks(40, 6)
+
+
+def test_mirrors_are_permuted_by_their_reflections():
+    """126 lines of C^6 meet Levenshtein's bound; a system of mirrors is closed under its own reflections."""
+    assert best_bound(6, 126, "complex")[0] == pytest.approx(1 / 2, rel=1e-9)
+    lines = reflections.burkhardt()
+    image = lines - 2 * (lines @ lines[0].conj())[:, None] * lines[0]
+    assert np.sort(np.abs(image @ lines.conj().T).max(axis=1))[0] == pytest.approx(1, abs=1e-9)
+    assert len(np.unique(np.abs(image @ lines.conj().T).argmax(axis=1))) == 45
 
 
 def test_largest_construction_at_given_coherence():

@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from contexts.packing import capacity
-from contexts.packing.measure import (
-    all_but_the_top,
-    centred,
-    centring,
-    coherence,
-    effective_dimension,
-    greedy_subset,
-    measure,
-    normalise,
-    removing_the_top,
-)
+from contexts.packing.anisotropy import all_but_the_top, centred, centring, effective_dimension, removing_the_top
+from contexts.packing.measure import greedy_subset, measure
+from contexts.packing.rows import coherence, normalise
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 ICOSAHEDRON = np.array([[0, 1, s * GOLDEN] for s in (1, -1)] + [[1, s * GOLDEN, 0] for s in (1, -1)]
@@ -107,6 +99,15 @@ def test_measure_agrees_with_the_full_gram_matrix(vectors):
     expected = gram[np.triu_indices(len(gram), 1)].max()
     assert coherence(vectors) == pytest.approx(expected, abs=1e-14)
     assert measure(vectors).coherence == pytest.approx(expected, abs=1e-14)
+
+
+def test_thousands_of_equal_lines_are_counted_at_once():
+    """1500 copies of 2 lines, half of them turned round: 2 · C(750, 2) pairs are the same line, in all blocks."""
+    vectors = np.tile(np.eye(2, 40) + 0.1, (750, 1)) * np.repeat([1.0, -2.0], 750)[:, None]
+    found = measure(vectors, 3)
+    assert found.duplicates == 2 * 750 * 749 // 2
+    assert found.coherence == pytest.approx(1, abs=1e-15)
+    assert {pair.kind for pair in found.pairs} <= {"duplicate", "antipodal"}
 
 
 def test_blocks_give_what_one_block_gives():
@@ -219,4 +220,4 @@ def test_variants_need_no_second_copy_of_the_matrix():
         measure(change(vectors), 1, sample_pairs=100_000)
         peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
-    assert max(peaks[1:]) < peaks[0] + 16 * 1024 * 800  # one more block of 1024 rows in float64, and d x d numbers
+    assert max(peaks[1:]) < peaks[0] + 24 * 1024 * 800  # a few blocks of 1024 rows in float64; a copy would be 38 MB

@@ -7,13 +7,14 @@ import pytest
 
 from contexts.packing.bounds import best_bound
 from contexts.packing.certify import certify, exact_square, sqrt_up
+from contexts.packing.constructions import catalogue
 from contexts.packing.lbfgs import minimise
-from contexts.packing.measure import coherence
 from contexts.packing.optimize import anneal, optimize, smoothed_maximum
 from contexts.packing.polish import polish
 from contexts.packing.records import record
+from contexts.packing.rows import coherence
 from contexts.packing.solve import solve
-from contexts.packing.starts import perturbed
+from contexts.packing.starts import most_free, parts, perturbed, usable
 from contexts.packing.symmetry import paulis, random_abelian, trivial, weyl_heisenberg
 
 
@@ -185,6 +186,41 @@ def test_constructions_are_used_where_better_and_named():
     assert solve(8, 31, "real", rounds=1).how == "construction: blocks of 3 coordinates, 31 of its 32 lines"
     searched = solve(3, 5, "real", rounds=2, constructions=False)
     assert searched.how.startswith("optimised: ")
+
+
+def test_parts_of_constructions_are_where_some_rounds_start():
+    """45 lines of C^5 at 1/2: any 38 of them are a packing at 1/2 at most, from which a search may go on."""
+    rng = np.random.default_rng(0)
+    whole = [c for c in catalogue(5, "complex") if c.n == 45]
+    assert usable(whole, 38, 0.55) == whole
+    assert usable(whole, 38, 0.4) == []  # too far above
+    assert usable(whole, 50, 0.6) == whole  # a few lines are to be added
+    assert usable(whole, 200, 0.6) == []
+    for copy in parts(whole[0].build(), 38, "complex", rng, 4):
+        assert copy.shape == (38, 5)
+        assert coherence(copy) < 0.85  # shaken
+    kept = most_free(np.vstack([np.eye(4), np.eye(4)[:2]]), 4, rng)
+    assert coherence(np.vstack([np.eye(4), np.eye(4)[:2]])[kept]) == 0  # both duplicates are gone
+    start = parts(whole[0].build(), 38, "complex", rng, 4)
+    reached = anneal(start, np.full(4, 2000.0), trivial(5, 38, "complex"), last=1e5, stop=lambda: False)
+    assert min(map(coherence, reached)) < 1 / 2 + 1e-3
+
+
+@pytest.mark.slow
+def test_structured_records_are_reached_by_symmetry():
+    """39 lines of R^12 at 1/4, a record of Sloane's table: three orbits of 13. Plain restarts stay 7 % above."""
+    found = min((_orbits_of_thirteen(seed) for seed in range(2)), key=coherence)
+    assert coherence(found) == pytest.approx(record(12, 39, "real").coherence, abs=1e-4)
+
+
+def _orbits_of_thirteen(seed):
+    rng = np.random.default_rng(seed)
+    symmetry = None  # 13 coordinates turned round, their sum 0: the trace is −1
+    while symmetry is None or len(symmetry.elements) != 13 or abs(np.trace(symmetry.elements[1]) + 1) > 1e-9:
+        symmetry = random_abelian(12, 39, "real", rng)
+    x = rng.standard_normal((12, 3, 12))
+    x = anneal(x, 12 * np.exp(rng.uniform(-1, 3.7, 12)), symmetry, last=2e4, stop=lambda: False)
+    return min(symmetry.spread(x), key=coherence)
 
 
 def test_certificate_is_exact():

@@ -35,10 +35,11 @@ KINDS = {
     "twin": "kind: instrument, dim: 4, dephasing: 1.0",
     "permutation": "kind: permutation, dim: 8",
     "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: ngram, embedding: 4",
+    "circuit_povm": "kind: circuit, qubits: 7, layers: 1, control: linear, embedding: 2, readout: povm, rank: fit",
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }
-STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit"}
+STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit", "circuit_povm"}
 
 
 def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:

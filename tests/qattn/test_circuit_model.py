@@ -17,7 +17,11 @@ from qattn.measurement import Bits
 from qattn.states import random_states
 
 SIZES = {"layers": 2, "heads": 1, "key_dim": 4, "hidden": 8, "embedding": 5, "rank": 2, "gain": 1.0, "near": 1.0}
-WIDE = {"qubits": DENSE.bit_length(), "pairs": "ring"}  # one qubit above the mixers that are multiplied out
+WIDE = {
+    "qubits": DENSE.bit_length(),
+    "pairs": "ring",
+    "layers": 1,
+}  # one qubit above the mixers that are multiplied out
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -36,14 +40,14 @@ def texts(batch: int = 2, time: int = 6, vocab: int = 7, seed: int = 5) -> torch
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"qubits": 4, "pairs": "ring", "layers": 3, "depth": 2}, {"ansatz": "StronglyEntanglingLayers"}, WIDE],
+    [{}, {"qubits": 4, "pairs": "ring", "depth": 2}, {"ansatz": "StronglyEntanglingLayers"}, WIDE],
     ids=["all pairs", "ring", "with CNOT", "gate by gate"],
 )
 @torch.no_grad()
 def test_pennylane_finds_the_same_state_on_the_same_parameters(
     changes: dict[str, object], dtype: torch.dtype, tolerance: float
 ) -> None:
-    for seed in (1, 2)[: 1 if changes is WIDE else 2]:
+    for seed in (1, 2) if changes == {} else (3,):
         model, tokens = small(seed, dtype, **changes), texts(1, 2, seed=seed)
         angles = model.angles(tokens)
         ours = model.evolve(model.prepare(), angles)[0]
@@ -51,7 +55,7 @@ def test_pennylane_finds_the_same_state_on_the_same_parameters(
         theirs = device.state_vector(model.template, model.gate_parameters(), values, "default.qubit")
         assert ours.dtype == {torch.float32: torch.complex64, torch.float64: torch.complex128}[dtype]
         assert (ours - theirs).abs().max() < tolerance
-        chances = device.probabilities(model.template, model.gate_parameters(), values, "default.qubit")
+        chances = theirs.abs().square()
         words = torch.stack([chances[:, w :: model.config.vocab].sum(-1) for w in range(model.config.vocab)], -1)
         floor = model.floor
         assert floor is not None
@@ -146,8 +150,15 @@ def test_step_agrees_with_forward_at_every_position(changes: dict[str, object]) 
     assert len(sizes) == 1
 
 
-@pytest.mark.parametrize(("dtype", "budget"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
-@pytest.mark.parametrize("changes", [{"layers": 6}, {"readout": "povm"}, WIDE])
+@pytest.mark.parametrize(
+    ("changes", "dtype", "budget"),
+    [
+        ({"layers": 6}, torch.float32, 1e-5),
+        ({"layers": 6}, torch.float64, 1e-12),
+        ({"readout": "povm"}, torch.float64, 1e-12),
+        (WIDE, torch.float64, 1e-12),
+    ],
+)
 @torch.no_grad()
 def test_the_audit_is_within_its_budget(changes: dict[str, object], dtype: torch.dtype, budget: float) -> None:
     model = small(1, dtype, **changes)
@@ -203,23 +214,18 @@ def test_few_angles_and_few_gates() -> None:
 
 def test_flops_agree_with_torchs_own_counter() -> None:
     """torch counts a complex product as a real one; the phases are one real product, the mixers complex ones."""
-    model, tokens = small(dtype=torch.float32, readout="povm"), texts(2, 6)
+    model, tokens = small(dtype=torch.float32, readout="povm"), texts(1, 6)  # fewer tokens than words: nothing shared
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         angles = model.angles(tokens)
-        classical = counter.get_total_flops()
-        counter.flop_counts.clear()
-        for theta in angles.flatten(1, 2):
-            model.phases(theta)
-        phases = counter.get_total_flops()
-        mixers, frame = model.mixers(), model.readout.frame()
-        counter.flop_counts.clear()
-        state = model.prepare().expand(12, -1)
+        _ = angles.flatten(1, 2) @ model.signs
+        real = counter.get_total_flops()
+        mixers, frame, state = model.mixers(), model.readout.frame(), model.prepare().expand(6, -1)
         counter.flop_counts.clear()
         for mixer in mixers:
             state = state @ mixer.mT
         _ = state @ frame.mT
         register = counter.get_total_flops()
-    assert classical + phases + 4 * register == 12 * model.flops_per_token(6)
+    assert real + 4 * register == 6 * model.flops_per_token(6)
 
 
 def test_frozen_groups_do_not_move() -> None:

@@ -7,12 +7,22 @@ from typing import Any
 import pytest
 import torch
 
-from qattn import InstrumentConfig, InstrumentLM, RecurrentConfig, UnitaryConfig, UnitaryLM, UnitaryRecurrentLM
+from qattn import (
+    CircuitConfig,
+    CircuitLM,
+    InstrumentConfig,
+    InstrumentLM,
+    RecurrentConfig,
+    UnitaryConfig,
+    UnitaryLM,
+    UnitaryRecurrentLM,
+)
 from qattn.held import held
 
 SMALL: dict[str, Any] = {"embedding": 6, "hidden": 8, "rank": 3}
 MODELS = {
     "unitary": lambda: UnitaryLM(UnitaryConfig(5, dim=8, layers=2, heads=2, key_dim=4, **SMALL)),
+    "circuit": lambda: CircuitLM(CircuitConfig(5, qubits=3, layers=2, heads=2, key_dim=4, **SMALL)),
     "table": lambda: UnitaryRecurrentLM(RecurrentConfig(5, dim=6, transition="table", **SMALL)),
     "cayley": lambda: UnitaryRecurrentLM(RecurrentConfig(5, dim=6, transition="cayley", **SMALL)),
     "permutation": lambda: UnitaryRecurrentLM(
