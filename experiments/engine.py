@@ -33,7 +33,7 @@ from experiments.progress import Progress
 from experiments.records import about
 from experiments.report import write
 from experiments.runs import folder_name, load_task, run_job
-from experiments.search import applied, choose, trials
+from experiments.search import applied, choose, cooled, trials
 from experiments.store import RunFolder, read_json
 from experiments.timing import stepper
 
@@ -94,15 +94,20 @@ def run_experiment(
                     key: RunFolder(folder).result() or {} for key, (_, folder) in zip(sought, tried, strict=True)
                 }
                 record["search"] = choose(results, search)
+            again = True
+            while again:
                 files.write_json(out / OURS, record)
-                todo = applied(todo, record["search"])
-            places = [(job, out / "runs" / folder_name(job)) for job in todo]
-            try:
-                go(places, sample)
-            finally:
-                records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
-                if records:
-                    page, summary = report(out, records, record)
+                found = record["search"]
+                places = [(job, out / "runs" / folder_name(job)) for job in (applied(todo, found) if found else todo)]
+                try:
+                    go(places, sample)
+                finally:
+                    records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
+                    if records:
+                        page, summary = report(out, records, record)
+                cooler = cooled(found, records) if found else None
+                again = cooler is not None
+                record["search"] = cooler or found
         if as_json:
             print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
         else:

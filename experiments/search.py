@@ -79,3 +79,22 @@ def applied(todo: list[Job], found: Mapping[str, Any]) -> list[Job]:
     """The jobs with the rates that the search chose."""
     factors = {(task, model): one["factor"] for task, models in found["tasks"].items() for model, one in models.items()}
     return [with_rates(job, factors.get((job.task_name, job.model_name), 1.0)) for job in todo]
+
+
+def cooled(found: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What was found, with the next smaller factor where a run of the comparison collapsed; None where there is
+    nothing to cool.
+
+    A rate that wins a short trial may be past the edge of stability in a longer run. All seeds of the model on that
+    task are then trained again, so that every seed of a model has one rate.
+    """
+    hot = {(one["task"], one["model"]) for one in records if one.get("collapse")}
+    tasks: dict[str, Any] = {}
+    for task, models in found["tasks"].items():
+        tasks[task] = dict(models)
+        for model, one in models.items():
+            lower = [factor for factor in found["factors"] if factor < one["factor"]]
+            if (task, model) in hot and lower:
+                collapsed = [*one.get("collapsed", []), one["factor"]]
+                tasks[task][model] = one | {"factor": max(lower), "collapsed": collapsed, "at_edge": len(lower) == 1}
+    return {**found, "tasks": tasks} if tasks != found["tasks"] else None

@@ -13,7 +13,7 @@ from experiments.config import jobs, load_experiment
 from experiments.config.schema import Search
 from experiments.engine import one_batch, plan, run_experiment
 from experiments.errors import UserError
-from experiments.search import choose, scaled, trials
+from experiments.search import choose, cooled, scaled, trials
 from experiments.store import read_json
 from tests.experiments.tiny import experiment
 
@@ -149,3 +149,48 @@ def test_a_task_may_have_its_own_steps_and_batch(tmp_path: Path) -> None:
     alone = tmp_path / "alone.yaml"
     alone.write_text(path.read_text().replace(", tasks: {b: {steps: 50, batch: 4}}", ""))
     assert jobs(load_experiment(alone))[0].identity() == a.identity()
+
+
+def test_a_rate_past_the_edge_of_stability_is_cooled_step_by_step() -> None:
+    search = Search(factors=[0.5, 1.0, 2.0], steps=10)
+    given = {("text", m, f): result(3 - f) for m in ("a", "b") for f in search.factors}
+    found = choose(given, search)
+    runs = [{"task": "text", "model": "a", "seed": s, "collapse": {"step": 9} if s else None} for s in (0, 1)]
+    runs.append({"task": "text", "model": "b", "seed": 0, "collapse": None})
+    first = cooled(found, runs)
+    assert first is not None
+    assert {m: one["factor"] for m, one in first["tasks"]["text"].items()} == {"a": 1.0, "b": 2.0}
+    second = cooled(first, runs)
+    assert second is not None
+    assert second["tasks"]["text"]["a"]["collapsed"] == [2.0, 1.0]
+    assert cooled(second, runs) is None  # nothing smaller to try: the report names the collapse
+    assert cooled(found, runs[2:]) is None
+    assert found["tasks"]["text"]["a"]["factor"] == 2.0
+
+
+def test_collapsed_runs_are_trained_again_at_the_smaller_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose hotter rate wins the search and falls in the comparison: the report has the cooler one alone."""
+    trained: list[tuple[str, float]] = []
+
+    def falls(job: Any, folder: Path, *rest: Any) -> Any:
+        record = real(job, folder, *rest)
+        if job.model_name == "unitary" and job.seed == 0:
+            trained.append((job.model_name, job.model.optimizer.lr))
+            if job.model.optimizer.lr > hot / 2:
+                record = {**record, "collapse": {"step": 4, "from": 1.0, "to": 3.0}}
+                (folder / "result.json").write_text(json.dumps(record))
+        return record
+
+    one = experiment(tmp_path, *SEARCH, "training.optimizer.schedule=constant")
+    hot = 4 * next(job.model.optimizer.lr for job in jobs(one) if job.model_name == "unitary")
+    real = engine.run_job
+    monkeypatch.setattr(engine, "run_job", falls)
+    out = tmp_path / "out"
+    for _ in range(2):  # the second call finds everything done and says the same
+        assert run_experiment(one, out=out) == 0
+        found = read_json(out / "results.json")
+        chosen = found["search"]["tasks"]["verse"]["unitary"]
+        assert (chosen["factor"], chosen["collapsed"]) == (0.25, [4.0])
+        assert not found["collapsed"]
+    assert [rate for _, rate in trained[:2]] == [hot, hot / 16]
+    assert "× 4 collapsed" in (out / "report.html").read_text(encoding="utf-8")
