@@ -35,7 +35,12 @@ def read_experiment(
 ) -> Loaded[ExperimentFile]:
     """An experiment file as it is written, validated, with the origin of each value; ``quick``: its quick form."""
     path = find_config(config)
-    return load_located(path, ExperimentFile, overrides, contradictions, "quick" if quick else None)
+    if quick:
+        return load_located(path, ExperimentFile, overrides, contradictions, "quick")
+    loaded = load_located(path, ExperimentFile, overrides, contradictions)
+    if loaded.value.quick:  # a mistake in the quick form is one in the file
+        load_located(path, ExperimentFile, (), contradictions, "quick")
+    return loaded
 
 
 def load_experiment(config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False) -> Experiment:

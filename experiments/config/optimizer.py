@@ -16,7 +16,7 @@ class Optimizer(Strict):
     """How the parameters move. A model's own `optimizer` overrides `training.optimizer` field by field."""
 
     kind: Literal["adamw", "muon"] = "adamw"
-    """`adamw`, or `muon`: Muon on the hidden matrices (of unitary kinds: the control.s) and AdamW on the rest."""
+    """`adamw`, or `muon`: Muon on the hidden matrices (of unitary kinds: the control's) and AdamW on the rest."""
     lr: Positive = 1e-3
     """Learning rate of AdamW, reached after the warm-up."""
     min_lr: NonNegative | None = None

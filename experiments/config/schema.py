@@ -70,7 +70,7 @@ class Training(Strict):
     """Steps between checkpoints; a killed run loses at most so many."""
     dtype: Literal["float32", "float64"] = "float32"
     """Precision of the parameters (complex ones have two such numbers)."""
-    threads: PositiveInt = 1
+    threads: Annotated[int, Field(ge=1, le=256)] = 1
     """Processor threads a run. One is the fastest for small models; use workers for more processors."""
     optimizer: Optimizer = Optimizer()
     """The optimizer of every model, where the model has no own."""

@@ -82,6 +82,7 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
         ("task={kind: text, path: moby_dick, tokenizer: bpe, vocab: 256}", "task.vocab: expected a number of at least 257, got 256"),
         ("task.train_fraction=1", "task.train_fraction: expected a number less than 1, got 1"),
         ("task.block=0", "task.block: expected a number of at least 1, got 0"),
+        ("training.threads=100000", "training.threads: expected a number of at most 256, got 100000"),
         ("task.path=nowhere.txt", "task.path: expected a shipped text (moby_dick, tinyshakespeare) or a file "
          "beside the YAML file or here, got 'nowhere.txt', which is no file"),
         ("output.sample.prompt=''", "output.sample.prompt: expected text of at least 1 characters, got ''"),

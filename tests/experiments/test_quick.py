@@ -37,9 +37,9 @@ def test_quick_overrides_the_file_and_set_overrides_quick(file: Path) -> None:
 def test_what_is_wrong_in_it_is_said_where_it_stands(file: Path) -> None:
     line = file.read_text().count("\n") + 1
     file.write_text(file.read_text() + "  traning.batch: 3\n")
-    assert load_experiment(file).training.batch == 4  # asked for only with --quick
-    with pytest.raises(UserError, match=rf"tiny\.yaml:{line}:3: traning: expected a known key, got 'traning'"):
-        load_experiment(file, quick=True)
+    for quick in (True, False):  # a mistake in the quick form is a mistake in the file
+        with pytest.raises(UserError, match=rf"tiny\.yaml:{line}:3: traning: expected a known key, got 'traning'"):
+            load_experiment(file, quick=quick)
     file.write_text(file.read_text().replace("traning.batch: 3", "training.batch: three"))
     with pytest.raises(UserError, match=rf"tiny\.yaml:{line}:.*training\.batch: expected an integer, got 'three'"):
         load_experiment(file, quick=True)
