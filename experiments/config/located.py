@@ -104,7 +104,7 @@ def load_located(
         _apply(document, model, one.key, read_text(one.value, one.mark), one.mark)
     problems = list(document.problems)
     value, wrong, left_out = _validate(model, document)
-    problems += wrong
+    problems += [problem for problem in wrong if problem.path not in {told.path for told in document.problems}]
     if check is not None and value is not None:
         alone = not problems
         for found in check(value, path):
