@@ -4,6 +4,7 @@ OUT/experiment.json   what was asked (its identity guards the folder), the facts
 OUT/matching.json     the widths solved for equal times, which another measurement would not give again
 OUT/search/*/         one folder a trial of a learning rate; what was chosen stands in experiment.json
 OUT/runs/*/           one folder a run (`experiments.store`)
+OUT/collapsed/*/      runs at a rate at which a seed collapsed; trained again at a smaller one, so in no report
 OUT/report.html, results.json, results.csv, figures/
 """
 
@@ -98,7 +99,7 @@ def run_experiment(
             while again:
                 files.write_json(out / OURS, record)
                 found = record["search"]
-                places = [(job, out / "runs" / folder_name(job)) for job in (applied(todo, found) if found else todo)]
+                places = [(job, _place(out, job)) for job in (applied(todo, found) if found else todo)]
                 try:
                     go(places, sample)
                 finally:
@@ -107,12 +108,29 @@ def run_experiment(
                         page, summary = report(out, records, record)
                 cooler = cooled(found, records) if found else None
                 again = cooler is not None
-                record["search"] = cooler or found
+                if cooler is not None:
+                    _set_aside(out, places, found, cooler)
+                    record["search"] = cooler
         if as_json:
             print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
         else:
             progress.say(summary, page)
     return 1 if any(result["status"] == "failed" for result in records) else 0
+
+
+def _place(out: Path, job: Job) -> Path:
+    """The folder of a run: among the compared ones, unless it was set aside."""
+    aside = out / "collapsed" / folder_name(job)
+    return aside if aside.exists() else out / "runs" / folder_name(job)
+
+
+def _set_aside(out: Path, places: list[tuple[Job, Path]], found: dict[str, Any], cooler: dict[str, Any]) -> None:
+    """Move the runs of the models that are trained again, so that every reader of ``runs`` sees one rate a model."""
+    (out / "collapsed").mkdir(exist_ok=True)
+    for job, folder in places:
+        before, after = (each["tasks"].get(job.task_name, {}).get(job.model_name) for each in (found, cooler))
+        if before != after and folder.parent.name == "runs":
+            folder.rename(out / "collapsed" / folder.name)
 
 
 def _bring(
@@ -160,7 +178,7 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
             busy = "another qattn is running this experiment; wait for it or choose another --out"
             raise UserError(f"{out}: {busy}") from None
         if fresh:
-            for folder in ("runs", "search"):
+            for folder in ("runs", "search", "collapsed"):
                 shutil.rmtree(out / folder, ignore_errors=True)
             for file in (marker, out / MATCHED):
                 file.unlink(missing_ok=True)

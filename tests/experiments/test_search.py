@@ -13,6 +13,7 @@ from experiments.config import jobs, load_experiment
 from experiments.config.schema import Search
 from experiments.engine import one_batch, plan, run_experiment
 from experiments.errors import UserError
+from experiments.records import load
 from experiments.search import choose, cooled, scaled, trials
 from experiments.store import read_json
 from tests.experiments.tiny import experiment
@@ -192,5 +193,7 @@ def test_collapsed_runs_are_trained_again_at_the_smaller_rate(tmp_path: Path, mo
         chosen = found["search"]["tasks"]["verse"]["unitary"]
         assert (chosen["factor"], chosen["collapsed"]) == (0.25, [4.0])
         assert not found["collapsed"]
+        assert sorted(run["model"] for run in load(out).runs) == ["classical", "unitary"]  # what `qattn report` reads
+        assert len(list((out / "collapsed").iterdir())) == 1
     assert [rate for _, rate in trained[:2]] == [hot, hot / 16]
     assert "× 4 collapsed" in (out / "report.html").read_text(encoding="utf-8")
