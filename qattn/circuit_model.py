@@ -28,8 +28,8 @@ from qattn.control import Control
 from qattn.evolution import evolve
 from qattn.held import derived
 from qattn.measurement import Bits, Readout
-from qattn.models import UnitaryState
-from qattn.register import RegisterLM, TextMap
+from qattn.models import ControlledLM
+from qattn.register import TextMap
 from qattn.states import rotate
 
 DENSE = 256
@@ -114,7 +114,7 @@ def phase_table(qubits: int, couplings: list[tuple[int, int]]) -> Float[Tensor, 
     return -torch.cat([signs, torch.stack(both)] if both else [signs]) / 2
 
 
-class CircuitLM(RegisterLM):
+class CircuitLM(ControlledLM):
     """Rung 3: tokens (batch, time) → log-probabilities (batch, time, vocab), by gates alone in between."""
 
     constrained_groups = ("mixers", "readout", "start")
@@ -147,12 +147,10 @@ class CircuitLM(RegisterLM):
         self.register_buffer("signs", phase_table(c.qubits, c.couplings), persistent=False)
         self.freeze(c.frozen)
 
-    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        return self.predict(self.angles(tokens))
-
-    def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
-        """The gates' angles for every layer and position: the attention."""
-        return self.attention.attend(self.control.project(tokens, self.attention.project))
+    def from_angles(
+        self, tokens: Int[Tensor, "*batch"], angles: Float[Tensor, "layers *batch count"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        return self.predict(angles)
 
     def predict(self, angles: Float[Tensor, "layers *batch angles"]) -> Float[Tensor, "*batch vocab"]:
         """Log-probabilities after U(x)|ψ₀⟩."""
@@ -218,18 +216,6 @@ class CircuitLM(RegisterLM):
             lambda psi: self.evolve(psi, angles), lambda phi: self.unevolve(phi, angles),
             (*tokens.shape, self.config.dim), "complex",
         )  # fmt: skip
-
-    def start(self, batch: int) -> UnitaryState:
-        """An empty context."""
-        return UnitaryState(self.control.start(batch), self.attention.start(batch))
-
-    def step(
-        self, token: Int[Tensor, " batch"], state: UnitaryState
-    ) -> tuple[Float[Tensor, "batch vocab"], UnitaryState]:
-        """One token further in constant time and memory; equals :meth:`forward` to the dtype's tolerance."""
-        control, recent = self.control.step(token, state.recent)
-        angles, memory = self.attention.step(control, state.memory)
-        return self.predict(angles), UnitaryState(recent, memory)
 
     @cached_property
     def template(self) -> Circuit:

@@ -93,7 +93,42 @@ class UnitaryState:
     memory: Memory
 
 
-class UnitaryLM(RegisterLM):
+class ControlledLM(RegisterLM):
+    """What rungs 2 and 3 share: a classical control sets the angles of a register, one register a position.
+
+    A subclass makes ``control`` and ``attention`` and says in :meth:`from_angles` what the angles do.
+    """
+
+    control: Control
+    attention: Angles
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        return self.from_angles(tokens, self.angles(tokens))
+
+    def from_angles(
+        self, tokens: Int[Tensor, "*batch"], angles: Float[Tensor, "layers *batch count"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        """Log-probabilities at positions that end in ``tokens``."""
+        raise NotImplementedError
+
+    def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
+        """Θ_l(x_1..x_n) for every layer and position: the attention."""
+        return self.attention.attend(self.control.project(tokens, self.attention.project))
+
+    def start(self, batch: int) -> UnitaryState:
+        """An empty context."""
+        return UnitaryState(self.control.start(batch), self.attention.start(batch))
+
+    def step(
+        self, token: Int[Tensor, " batch"], state: UnitaryState
+    ) -> tuple[Float[Tensor, "batch vocab"], UnitaryState]:
+        """One token further in constant time and memory; equals :meth:`forward` to the dtype's tolerance."""
+        control, recent = self.control.step(token, state.recent)
+        angles, memory = self.attention.step(control, state.memory)
+        return self.from_angles(token, angles), UnitaryState(recent, memory)
+
+
+class UnitaryLM(ControlledLM):
     """Rung 2: tokens (batch, time) → log-probabilities (batch, time, vocab), strictly unitary in between.
 
     Does not normalise, mix positions, or measure on the way; `experiments` audits all of it numerically.
@@ -122,12 +157,10 @@ class UnitaryLM(RegisterLM):
         """Whether this model claims strict unitarity: not with an ablation that gives it up."""
         return not self.config.mixed and self.config.readout in ("povm", "projective")
 
-    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        return self.predict(self.load(tokens), self.angles(tokens))
-
-    def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
-        """Θ_l(x_1..x_n) for every layer and position: the attention."""
-        return self.attention.attend(self.control.project(tokens, self.attention.project))
+    def from_angles(
+        self, tokens: Int[Tensor, "*batch"], angles: Float[Tensor, "layers *batch count"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        return self.predict(self.load(tokens), angles)
 
     def load(self, tokens: Int[Tensor, "*batch"]) -> Shaped[Tensor, "*start dim"]:
         """The initial state: |ψ₀⟩, or with the overlap readout the input state of each position's own token."""
@@ -183,18 +216,6 @@ class UnitaryLM(RegisterLM):
             lambda psi: self.evolve(psi, angles), lambda phi: self.unevolve(phi, angles),
             (*tokens.shape, self.config.dim), self.config.field,
         )  # fmt: skip
-
-    def start(self, batch: int) -> UnitaryState:
-        """An empty context."""
-        return UnitaryState(self.control.start(batch), self.attention.start(batch))
-
-    def step(
-        self, token: Int[Tensor, " batch"], state: UnitaryState
-    ) -> tuple[Float[Tensor, "batch vocab"], UnitaryState]:
-        """One token further in constant time and memory; equals :meth:`forward` to the dtype's tolerance."""
-        control, recent = self.control.step(token, state.recent)
-        angles, memory = self.attention.step(control, state.memory)
-        return self.predict(self.load(token), angles), UnitaryState(recent, memory)
 
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in matrix products of one forward token (a complex one counts 8).
