@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the answer is no (or a run failed), 2 bad input, 130 inter
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 import typer
@@ -58,6 +59,7 @@ def main() -> None:
         fail("there is no standard output to write to: it was closed before the start", 2)
     try:
         code = app(prog_name="qattn", standalone_mode=False)
+        sys.stdout.flush()  # here, where a full disk is still one sentence, and not at the interpreter's end
     except UsageError as error:
         usage(error)
     except UserError as error:
@@ -88,4 +90,9 @@ def usage(error: Exception) -> None:
 
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # what could not be written is not tried once more at the interpreter's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
