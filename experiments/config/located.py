@@ -177,9 +177,9 @@ def _preset(document: Document, name: str) -> list[tuple[str, Document, Mark]]:
 
 
 def _apply(document: Document, model: type[BaseModel], key: str, given: Document, mark: Mark) -> None:
-    """Write one override into the document, as if it had stood in the file."""
+    """Write one override into the document, as if it had stood in the file; null takes a named entry (a task) away."""
     document.problems += [Problem(p.mark, (*key.split("."), *p.path), p.text) for p in given.problems]
-    parts = _split(document.data, model, key)
+    parts, named = _split(document.data, model, key)
     here: Any = document.data
     for depth, part in enumerate(parts):
         if not isinstance(here, dict) and not (isinstance(here, list) and isinstance(part, int)):
@@ -187,27 +187,38 @@ def _apply(document: Document, model: type[BaseModel], key: str, given: Document
             raise ConfigError([Problem(mark, parts[:depth], text)])
         container: Any = here
         if depth == len(parts) - 1:
+            if given.data is None and named and part in container:
+                del container[part]
+                _forget(document, parts)
+                return
             container[part] = given.data
         elif isinstance(part, str) and container.get(part) is None:
             container[part] = {}
             document.keys[parts[: depth + 1]] = document.values[parts[: depth + 1]] = mark
         here = container[part]
-    for table in (document.keys, document.values):
-        for old in [old for old in table if old[: len(parts)] == parts]:
-            del table[old]
+    _forget(document, parts)
     document.keys[parts] = document.values[parts] = mark
     document.keys.update({(*parts, *inner): mark for inner, mark in given.keys.items()})
     document.values.update({(*parts, *inner): mark for inner, mark in given.values.items()})
 
 
-def _split(data: Any, model: Any, key: str) -> KeyPath:
-    """The parts of a dotted key.
+def _forget(document: Document, path: KeyPath) -> None:
+    """Where ``path`` and everything below it was written."""
+    for table in (document.keys, document.values):
+        for old in [old for old in table if old[: len(path)] == path]:
+            del table[old]
+
+
+def _split(data: Any, model: Any, key: str) -> tuple[KeyPath, bool]:
+    """The parts of a dotted key, and whether the last one is a name of the user's own (of a task, of a model).
 
     Taken whole are a key of the file that itself holds dots (``unitary lr=0.001``), and what follows a mapping
     to lists (``grid.models.unitary.dim`` sets the key ``models.unitary.dim`` of the grid).
     """
     path: list[str | int] = []
+    named = False
     while key:
+        named = _maps_names(model)
         known = [name for name in data if key == name or key.startswith(f"{name}.")] if isinstance(data, dict) else []
         name = max(known, key=len) if known else key if _maps_to_lists(model) else key.partition(".")[0]
         key = key[len(name) + 1 :]
@@ -219,7 +230,14 @@ def _split(data: Any, model: Any, key: str) -> KeyPath:
             data = data.get(name) if isinstance(data, dict) else None
             fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
             model = peel(fields[name].annotation)[0] if name in fields else None
-    return tuple(path)
+    return tuple(path), named
+
+
+def _maps_names(annotation: Any) -> bool:
+    """Whether names of the user's own stand at this place, with values of which none may be null."""
+    mappings = [part for part in (annotation, *get_args(annotation)) if get_origin(part) is dict]
+    values = [get_args(part)[1] for part in mappings]
+    return any(value is not Any and type(None) not in get_args(value) for value in values)
 
 
 def _maps_to_lists(annotation: Any) -> bool:

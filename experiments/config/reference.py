@@ -53,6 +53,7 @@ Tags are refused: no object is built and no code is run from a file.
 
 **Overrides**: `--set key.path=value`, as often as needed, as if the value stood in the file
 (`--set models.unitary.dim=64`, `--set "seeds=[0, 1]"`, `--set "grid.models.unitary.dim=[32, 64]"`).
+A null takes a named entry away: `--set models.lstm=null` compares the others.
 `qattn run FILE --print-config` prints the resolved experiment with the origin of each value.
 
 **Variants**: `grid` makes every combination a model (or task) of its own, `zip` goes through its lists together.

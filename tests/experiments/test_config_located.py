@@ -224,6 +224,16 @@ def test_overrides_reach_into_mappings_lists_and_keys_with_dots(tmp_path: Path) 
     assert literal.value.title == "007"
 
 
+def test_null_takes_a_named_entry_away_and_nothing_else(tmp_path: Path) -> None:
+    text = "parts:\n  a: {shape: circle, radius: 1}\n  'b.2': {shape: circle, radius: 2}\ntables: {x: [1]}\n"
+    loaded = load(tmp_path, text, "parts.b.2=null", "tables.x=")
+    assert list(loaded.value.parts) == ["a"]
+    assert not loaded.value.tables
+    assert all(path[:2] != ("parts", "b.2") for path in loaded.origins)
+    (line,) = lines(tmp_path, text, "parts.c=null")  # a typo takes nothing away
+    assert line.startswith("--set parts.c=null: parts.c: expected a mapping")
+
+
 def test_contradictions_join_the_other_errors_unless_they_rest_on_a_wrong_value(tmp_path: Path) -> None:
     def check(value: Drawing, _: Path) -> list[Contradiction]:
         return [
