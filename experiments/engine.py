@@ -23,7 +23,7 @@ from typing import Any
 
 from experiments import files
 from experiments.config import Experiment, Job
-from experiments.config.jobs import experiment_identity
+from experiments.config.jobs import identities
 from experiments.config.printing import config_text
 from experiments.config.schema import TaskTraining
 from experiments.environment import describe
@@ -70,7 +70,7 @@ def run_experiment(
             "schema": 1,
             "name": experiment.name,
             "description": experiment.description,
-            "identity": experiment_identity(experiment),
+            "identity": identities(experiment),
             "comparison": experiment.comparison.model_dump(),
             "tasks": facts,
             "models": list(experiment.models),
@@ -182,12 +182,24 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
                 shutil.rmtree(out / folder, ignore_errors=True)
             for file in (marker, out / MATCHED):
                 file.unlink(missing_ok=True)
-        if marker.exists() and read_json(marker).get("identity") != experiment_identity(experiment):
-            raise UserError(
-                f"{out} holds the experiment '{read_json(marker).get('name')}' with another configuration; "
-                "choose another --out, or --fresh to start over and delete its runs"
-            )
+        if marker.exists():
+            _same(out, read_json(marker), identities(experiment))
         yield
+
+
+def _same(out: Path, held: dict[str, Any], asked: dict[str, str]) -> None:
+    """Raises :class:`UserError` unless ``asked`` is what the folder holds, or that and more models and tasks."""
+    before = held.get("identity")
+    parts = before if isinstance(before, dict) else {}
+    other = [part for part, identity in parts.items() if asked.get(part) != identity]
+    if "training.search" in asked and "training.search" not in parts:
+        other.append("training.search")
+    if other or not parts:
+        what = f" ({', '.join(other[:2])}{' and more' if len(other) > 2 else ''})" if other else ""
+        raise UserError(
+            f"{out} holds the experiment '{held.get('name')}' with another configuration{what}; "
+            "choose another --out, or --fresh to start over and delete its runs"
+        )
 
 
 def check(todo: list[Job]) -> None:

@@ -66,10 +66,12 @@ def main() -> None:
         fail(str(error), 2)
     except KeyboardInterrupt:
         fail(STOPPED, 130)
+    except BrokenPipeError:  # `qattn … | head`: the reader has seen enough, and nothing is wrong
+        leave(141)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             fail(f"the disk is full, writing {error.filename or 'a result'}: free some space and repeat the command", 2)
-        if error.filename is None and error.errno not in (errno.EBADF, errno.EPIPE, errno.EIO):
+        if error.filename is None and error.errno not in (errno.EBADF, errno.EIO):
             raise
         fail(f"{error.filename or 'writing the output'}: {error.strerror}", 2)
     else:
@@ -90,6 +92,11 @@ def usage(error: Exception) -> None:
 
 def fail(sentence: str, code: int) -> None:
     print(f"qattn: {sentence}", file=sys.stderr)
+    leave(code)
+
+
+def leave(code: int) -> None:
+    """Exit; what is left of the output is written if it can be."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

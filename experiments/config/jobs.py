@@ -109,15 +109,22 @@ def with_warmup(model: ModelConfig, steps: int) -> ModelConfig:
     return model.model_copy(update={"optimizer": model.optimizer.model_copy(update={"warmup": warmup})})
 
 
-def experiment_identity(experiment: Experiment) -> str:
-    """What a folder of results belongs to: the tasks and models by name, and how they are trained.
+def identities(experiment: Experiment) -> dict[str, str]:
+    """What a folder of results belongs to: each model on each task and how it is trained, and the search of the rates.
 
-    Seeds are not in it (more of them extend an experiment), nor are the comparison and the samples.
+    Seeds are not in it (more of them extend an experiment), nor are samples and, but for equal sizes, the comparison.
     """
     first = {(job.task_name, job.model_name): job for job in jobs(replace(experiment, seeds=(0,)))}
-    content: list[Any] = [[*names, job.identity()] for names, job in sorted(first.items())]
+    comparison, found = experiment.comparison, {}
+    for (task, model), one in first.items():
+        content: list[Any] = [one.identity()]
+        if comparison.match is not None:
+            size = comparison.size[task] if isinstance(comparison.size, dict) else comparison.size
+            met = first.get((task, str(comparison.match_to or comparison.reference)))
+            content += [comparison.match, size, met.identity() if met is not None and size is None else None]
+        found[f"model {model} on task {task}"] = _digest(content)
     search = experiment.training.search
-    return _digest(content if search is None else [*content, search.model_dump(mode="json")])
+    return found if search is None else found | {"training.search": _digest(search.model_dump(mode="json"))}
 
 
 def _digest(content: Any) -> str:

@@ -71,11 +71,24 @@ def test_more_seeds_go_on_in_the_same_folder(trained: Path, tmp_path: Path) -> N
     assert len(results(out)["tasks"]["verse"]["models"]["unitary"]["val_nats"]["values"]) == 2
 
 
+def test_more_models_go_on_in_the_same_folder_and_fewer_are_refused(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    before = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*")}
+    more = experiment(tmp_path, "models.recurrent={kind: lstm, dim: 4}")
+    assert run_experiment(more, out=out) == 0
+    assert len(results(out)["tasks"]["verse"]["models"]) == len(more.models) == len(experiment(tmp_path).models) + 1
+    assert all(path.stat().st_mtime_ns == time_ for path, time_ in before.items())
+    with pytest.raises(UserError, match=r"another configuration \(model recurrent on task verse\)"):
+        run_experiment(experiment(tmp_path), out=out)
+
+
 def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run_experiment(experiment(tmp_path, "seeds=1"), out=out) == 0
     longer = experiment(tmp_path, "seeds=1", "training.steps=25")
-    with pytest.raises(UserError, match="another configuration; choose another --out, or --fresh"):
+    told = r"another configuration \(model classical on task verse, model unitary on task verse\); choose another"
+    with pytest.raises(UserError, match=told):
         run_experiment(longer, out=out)
     assert run_experiment(longer, out=out, fresh=True) == 0
     assert len(list((out / "runs").iterdir())) == 2
