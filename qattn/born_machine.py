@@ -5,9 +5,9 @@
 
 With rank 1 and ``isometry`` it is u-MPS (Miller, Rabusseau and Terilla 2021) in left-canonical form. With ``unitary``,
 A_s = U_s/√S, the register turns and is measured once: Moore and Crutchfield's measure-once quantum finite automaton
-(2000) as a writer. Both are *post-selected*: Z_n is the chance that strings of n uniform symbols pass the measurement,
-and nobody waits for those that do not. A classical prior p(n), n = 0..longest, makes it a model of the next token. With
-ψ_t what the register is after t symbols, and the marker for the end of a string,
+(2000) as a writer. Both are *post-selected*: Z_n is the chance that a string of n symbols, drawn by the outcomes or
+uniformly, passes the measurement at the end, and only those that do count. A classical prior p(n), n = 0..longest,
+makes it a model of the next token. With ψ_t the register after t symbols,
 
     p(s | s_1..s_t) ∝ Σ_{n>t} p(n)/Z_n ⟨A_s ψ_t|M_{n−t−1}|A_s ψ_t⟩,   p(end | s_1..s_t) ∝ p(t)/Z_t ⟨ψ_t|E|ψ_t⟩
 """

@@ -140,7 +140,9 @@ def test_a_born_machine_is_for_strings_and_draws_them_given_their_length(tmp_pat
         with pytest.raises(UserError, match=r"^models\.one on \w+: kind born_machine is for strings between markers"):
             run_experiment(ladder(tmp_path, task, {"one": "kind: born_machine"}), out=tmp_path / "other")
     with pytest.raises(UserError, match=r"^models\.one on tomita: longest: expected at least the task's 30, got 20$"):
-        run_experiment(ladder(tmp_path, "kind: tomita", {"one": "kind: born_machine, longest: 20"}))
+        run_experiment(
+            ladder(tmp_path, "kind: tomita", {"one": "kind: born_machine, longest: 20"}), out=tmp_path / "other"
+        )
 
 
 def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> None:
