@@ -280,7 +280,7 @@ def recognition(
 def motzkin(
     name: str, length: int, strings: int, test_lengths: tuple[int, ...], samples: int, seed: int
 ) -> LanguageTask:
-    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 113 634)."""
+    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 310 572)."""
     ways = motzkin_ways(length)
     population = ways[0][length]
     if population < strings + 10:

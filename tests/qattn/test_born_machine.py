@@ -67,7 +67,7 @@ def test_strings_have_the_probabilities_of_the_definition_and_together_one(field
     assert total == pytest.approx(1, abs=1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 10_000), vocab=st.integers(2, 4), half=st.integers(1, 3), longest=st.integers(1, 8),
     field=st.sampled_from(["real", "complex"]), transition=st.sampled_from(["unitary", "isometry"]),
