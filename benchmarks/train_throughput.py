@@ -3,9 +3,9 @@
     python benchmarks/train_throughput.py        # nanoGPT's CPU recipe: 4 layers, 4 heads, dim 128, 64 x 12, V 65
 
 A step is forward, backward and a fused AdamW update on random tokens, one thread; the unitary model has the parameters
-of the GPT-2-style one and a register of 64, as in the comparison of its controls (`unitary_controls`). MB kept is what the forward pass keeps for the backward one. The rounds of the models alternate,
-so that a neighbour on the machine slows all of them alike; the ratio is the median over rounds of the ratios within a
-round.
+of the GPT-2-style one and a register of 64, as in the comparison of its controls (`unitary_controls`). MB kept is what
+the forward pass keeps for the backward one. The rounds of the models alternate, so that a neighbour on the machine
+slows all of them alike; the ratio is the median over rounds of the ratios within a round.
 """
 
 import argparse
