@@ -3,9 +3,9 @@
     python benchmarks/train_throughput.py        # nanoGPT's CPU recipe: 4 layers, 4 heads, dim 128, 64 x 12, V 65
 
 A step is forward, backward and a fused AdamW update on random tokens, one thread; the unitary model has the parameters
-of the GPT-2-style one. MB kept is what the forward pass keeps for the backward one. The rounds of the models alternate,
-so that a neighbour on the machine slows all of them alike; the ratio is the median over rounds of the ratios within a
-round.
+of the GPT-2-style one and a register of 64, as in the comparison of its controls (`unitary_controls`). MB kept is what
+the forward pass keeps for the backward one. The rounds of the models alternate, so that a neighbour on the machine
+slows all of them alike; the ratio is the median over rounds of the ratios within a round.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def models(args: argparse.Namespace) -> dict[str, tuple[nn.Module, Callable[[Ten
     ours: dict[str, nn.Module] = {
         "gpt2_style": classical,
         "modern": Transformer(modern(args.vocab, args.block, **shape)),
-        "unitary": equal_unitary(args.vocab, count(classical)),
+        "unitary": equal_unitary(args.vocab, count(classical), args.register),
     }
     return rows | {name: (model, contract_loss(model)) for name, model in ours.items()}
 
@@ -101,10 +101,10 @@ def count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 
-def equal_unitary(vocab: int, parameters: int) -> UnitaryLM:
-    """The strictly unitary model (D = 96, L = 4, MLP control) whose hidden layer makes up ``parameters`` to 1 %."""
-    narrow, wide = (count(UnitaryLM(UnitaryConfig(vocab, dim=96, hidden=hidden))) for hidden in (1, 2))
-    return UnitaryLM(UnitaryConfig(vocab, dim=96, hidden=max(1, 1 + (parameters - narrow) // (wide - narrow))))
+def equal_unitary(vocab: int, parameters: int, dim: int) -> UnitaryLM:
+    """The strictly unitary model (L = 4, MLP control) whose hidden layer makes up ``parameters`` to 1 %."""
+    narrow, wide = (count(UnitaryLM(UnitaryConfig(vocab, dim=dim, hidden=hidden))) for hidden in (1, 2))
+    return UnitaryLM(UnitaryConfig(vocab, dim=dim, hidden=max(1, 1 + (parameters - narrow) // (wide - narrow))))
 
 
 def kept_bytes(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], args: argparse.Namespace) -> int:
@@ -142,7 +142,10 @@ def measure(steps: dict[str, Step], args: argparse.Namespace) -> dict[str, list[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    defaults = {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "rounds": 100, "steps": 2}
+    defaults = {
+        "layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 12, "vocab": 65, "register": 64,
+        "rounds": 100, "steps": 2,
+    }  # fmt: skip
     for name, value in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
