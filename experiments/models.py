@@ -15,6 +15,7 @@ from classical.transformer import Transformer
 from experiments.config import Job
 from experiments.errors import UserError
 from experiments.tasks import Task
+from qattn.born_machine import BornMachineConfig, BornMachineLM
 from qattn.circuit_model import CircuitConfig, CircuitLM
 from qattn.instrument import InstrumentConfig, InstrumentLM
 from qattn.mean_field import MeanFieldConfig, MeanFieldLM
@@ -57,6 +58,11 @@ def instrument(config: Any, vocab: int, block: int, generator: torch.Generator) 
     return InstrumentLM(InstrumentConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
+def born_machine(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    chosen = {"longest": block, **_chosen(config, vocab)}
+    return BornMachineLM(BornMachineConfig(vocab=vocab, **chosen), generator=generator)
+
+
 def circuit(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
     return CircuitLM(CircuitConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
@@ -75,6 +81,7 @@ BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
     "mean_field": mean_field,
     "unitary_recurrent": recurrent,
     "instrument": instrument,
+    "born_machine": born_machine,
     "circuit": circuit,
     "permutation": permutation,
     "lstm": lstm,
@@ -94,8 +101,21 @@ def build(name: str, config: Any, vocab: int, block: int, seed: int, dtype: str 
     return model.to(getattr(torch, dtype))
 
 
+def _strings_for(job: Job, task: Any) -> None:
+    """Raise :class:`UserError` unless the task has strings between markers, none longer than the model's prior."""
+    where = f"models.{job.model_name} on {job.task_name}"
+    if not hasattr(task, "marker"):
+        wanted = "task kind motzkin, or tomita with asked: next"
+        raise UserError(f"{where}: kind born_machine is for strings between markers; expected {wanted}")
+    longest = max(task.span - 1, *task.sample_lengths)
+    if (job.model.longest or longest) < longest:  # type: ignore[attr-defined]
+        raise UserError(f"{where}: longest: expected at least the task's {longest}, got {job.model.longest}")  # type: ignore[attr-defined]
+
+
 def build_for(job: Job, task: Task) -> Any:
-    """The untrained model of one run."""
+    """The untrained model of one run. Raises :class:`UserError` for a model of strings where the task has none."""
+    if job.model.kind == "born_machine":
+        _strings_for(job, task)
     return build(job.model_name, job.model, task.vocab, task.block, job.seed, job.training.dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from experiments.config.base import Clash, Positive, PositiveInt
+from experiments.config.born_machine import BornMachineModel
 from experiments.config.modelbase import ModelConfig
 from experiments.config.quantum import (
     CircuitModel,
@@ -123,6 +124,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "mean_field": MeanFieldModel,
     "unitary_recurrent": RecurrentModel,
     "instrument": InstrumentModel,
+    "born_machine": BornMachineModel,
     "circuit": CircuitModel,
     "permutation": PermutationModel,
     "lstm": LstmModel,

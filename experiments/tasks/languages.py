@@ -23,6 +23,7 @@ from torch import Tensor
 
 from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
+from qattn.held import held
 
 Member = Callable[[np.ndarray], np.ndarray]
 """Strings of one length (n, length) → whether each is in the language (n,)."""
@@ -153,28 +154,38 @@ class LanguageTask:
 
         ``PROPOSALS · samples`` strings are drawn symbol by symbol with the marker left out until the end. Weighted by
         P(no marker before the end) · P(marker at the end), they are a sample of P(s | n) (importance sampling,
-        normalised by the sum of weights); the first ``samples`` of them without weights are the second share.
+        normalised by the sum of weights); the first ``samples`` of them without weights are the second share. A model
+        that can draw from P(s | n) itself (``start_given_length``) does so instead, where it knows such strings.
         """
         training = model.training
         model.eval()
         try:
-            generator = torch.Generator().manual_seed(self.seed + 10_007 * length)
-            count = PROPOSALS * self.samples
-            state, token = model.start(count), torch.full((count,), self.marker)
-            weights, drawn = torch.zeros(count, dtype=torch.float64), []
-            for _ in range(length):
-                log_probs, state = model.step(token, state)
-                symbols = log_probs[:, : self.marker].double()
-                weights += symbols.logsumexp(-1)
-                token = torch.multinomial(symbols.softmax(-1), 1, generator=generator)[:, 0]
-                drawn.append(token)
-            log_probs, _ = model.step(token, state)
-            weights += log_probs[:, self.marker].double()
+            with held(model):
+                inside, weights = self._draw(model, length, model.start(PROPOSALS * self.samples))
+                free = float(inside[: self.samples].mean())
+                if hasattr(model, "start_given_length"):
+                    given = model.start_given_length(PROPOSALS * self.samples, length)
+                    inside, weights = self._draw(model, length, given)
+        except ValueError:  # the model has no string of that length, so none that is right
+            return 0.0, free
         finally:
             model.train(training)
-        inside = torch.from_numpy(self.member(torch.stack(drawn, 1).numpy())).double()
-        given = (weights.softmax(0) * inside).sum()
-        return float(given), float(inside[: self.samples].mean())
+        return float((weights.softmax(0) * inside).sum()), free
+
+    def _draw(self, model: Any, length: int, state: Any) -> tuple[Tensor, Tensor]:
+        """Strings symbol by symbol without a marker: whether each is in the language, and its log-weight."""
+        generator = torch.Generator().manual_seed(self.seed + 10_007 * length)
+        token = torch.full((PROPOSALS * self.samples,), self.marker)
+        weights, drawn = torch.zeros(len(token), dtype=torch.float64), []
+        for _ in range(length):
+            log_probs, state = model.step(token, state)
+            symbols = log_probs[:, : self.marker].double()
+            weights += symbols.logsumexp(-1)
+            token = torch.multinomial(symbols.softmax(-1), 1, generator=generator)[:, 0]
+            drawn.append(token)
+        log_probs, _ = model.step(token, state)
+        weights += log_probs[:, self.marker].double()
+        return torch.from_numpy(self.member(torch.stack(drawn, 1).numpy())).double(), weights
 
     def facts(self) -> dict[str, Any]:
         """What the report says of the task."""
@@ -269,7 +280,7 @@ def recognition(
 def motzkin(
     name: str, length: int, strings: int, test_lengths: tuple[int, ...], samples: int, seed: int
 ) -> LanguageTask:
-    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 113 634)."""
+    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 310 572)."""
     ways = motzkin_ways(length)
     population = ways[0][length]
     if population < strings + 10:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.config import Experiment, load_experiment
+from experiments.config import Experiment, jobs, load_experiment
 from experiments.config.models import MODELS
 from experiments.engine import plan, run_experiment
 from experiments.errors import UserError
 from experiments.evaluate import evaluate
 from experiments.loading import finished, load
+from experiments.models import build_for
 from experiments.runs import load_task
 from experiments.store import read_json
 from tests.experiments.tiny import experiment
@@ -65,7 +66,7 @@ def records(out: Path) -> dict[str, dict]:
 
 def test_every_kind_runs_and_only_strict_ones_claim_to_be_unitary(on_text: Path) -> None:
     found = records(on_text)
-    assert {record["kind"] for record in found.values()} == set(MODELS)
+    assert {record["kind"] for record in found.values()} == set(MODELS) - {"born_machine"}  # strings, not texts
     for name, record in found.items():
         assert record["status"] == "done"
         assert record["val_nats"] > 0
@@ -122,6 +123,33 @@ def test_a_generated_task_is_judged_by_accuracy(tmp_path: Path) -> None:
     assert all(load(folder).model for folder in finished(tmp_path / "out"))
 
 
+def test_a_born_machine_runs_on_strings_and_is_read_back(tmp_path: Path) -> None:
+    kinds = {"one": "kind: born_machine, transition: unitary, dim: 4"}
+    one = ladder(tmp_path, "kind: motzkin, length: 5, strings: 11, test_lengths: [6, 1], samples: 20", kinds)
+    assert run_experiment(one, out=tmp_path / "out") == 0
+    record = records(tmp_path / "out")["one"]
+    assert record["audit"]["passed"] is None  # post-selected: no claim
+    assert max(record["audit"][key] for key in ("completeness", "causality", "normalisation", "norm_drift")) < 1e-5
+    assert set(record["splits"]) == {f"length {n}{way}" for n in (6, 1) for way in ("", ", end left out")}
+    read = load(finished(tmp_path / "out")[0])
+    assert evaluate(read.model, load_task(read.job).windows()) == pytest.approx(record["val_nats"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        ("kind: parity, validation: 20", "parity: kind born_machine is for strings between markers"),
+        ("kind: tomita, asked: membership, validation: 20", "tomita: kind born_machine is for strings between markers"),
+        ("kind: text, path: verse.txt", "verse: kind born_machine is for strings between markers"),
+        ("kind: tomita, number: 7, strings: 20", "tomita: longest: expected at least the task's 30, got 20"),
+    ],
+)
+def test_a_born_machine_is_refused_where_its_strings_are_not(tmp_path: Path, task: str, sentence: str) -> None:
+    job = jobs(ladder(tmp_path, task, {"one": "kind: born_machine, longest: 20"}))[0]
+    with pytest.raises(UserError, match=rf"^models\.one on {sentence}"):
+        build_for(job, load_task(job))
+
+
 def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> None:
     one = ladder(tmp_path, "kind: parity, validation: 20", {"ngram": KINDS["ngram"]})
     with pytest.raises(UserError, match=r"^parity: a model of counts \(kind ngram\) needs a text"):
@@ -139,6 +167,8 @@ def test_counts_of_a_task_that_is_no_text_are_one_sentence(tmp_path: Path) -> No
         ("kind: circuit, qubits: 7, heads: 3", "expected a divisor of the angles of a layer, got 3; 7 qubits"),
         ("kind: circuit, rank: 2", "expected readout: povm beside it, got readout: projective, which has no rank"),
         ("kind: permutation, readout: projective, rank: 2", "expected readout: povm beside it"),
+        ("kind: born_machine, dim: 3, rank: 4", "expected at most dim (3), got 4"),
+        ("kind: born_machine, dim: 3, field: real", "expected an even number, since a real register turns in planes"),
         ("kind: unitary_recurrent, readout: softmax, rank: 2", "got readout: softmax, which has no rank; remove rank"),
     ],
 )

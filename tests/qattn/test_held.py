@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from qattn import (
+    BornMachineConfig,
+    BornMachineLM,
     CircuitConfig,
     CircuitLM,
     InstrumentConfig,
@@ -28,6 +30,7 @@ MODELS = {
     "permutation": lambda: UnitaryRecurrentLM(
         RecurrentConfig(5, dim=6, transition="permutation", field="real", **SMALL)
     ),
+    "born_machine": lambda: BornMachineLM(BornMachineConfig(5, dim=4, rank=2)),
     "instrument": lambda: InstrumentLM(InstrumentConfig(5, dim=4, rank=2)),
 }
 
