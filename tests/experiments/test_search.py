@@ -10,6 +10,7 @@ import pytest
 
 from experiments import engine
 from experiments.config import jobs, load_experiment
+from experiments.config.jobs import identities
 from experiments.config.schema import Search
 from experiments.engine import one_batch, plan, run_experiment
 from experiments.errors import UserError
@@ -109,7 +110,7 @@ def test_an_interrupted_search_goes_on_and_its_choice_is_recorded_and_used(
 
 def test_another_search_is_another_experiment_and_a_smoke_run_has_none(tmp_path: Path) -> None:
     one, other = experiment(tmp_path, *SEARCH), experiment(tmp_path, *SEARCH, "training.search.steps=5")
-    assert engine.experiment_identity(one) != engine.experiment_identity(other)
+    assert identities(one) != identities(other)
     assert one_batch(one).training.search is None
     plain = [job.identity() for job in jobs(experiment(tmp_path, *SEARCH[1:]))]
     assert [job.identity() for job in jobs(one)] == plain  # a run is known by its rates, not by how they were found
