@@ -173,6 +173,11 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
     }
     for key in ("val_nats", "bits_per_char", "accuracy"):
         entry[key] = _estimate(done, key, level)
+    splits = dict.fromkeys(name for run in done for name in run.get("splits") or {})
+    entry["splits"] = {
+        name: _estimate([{**run, "split": (run.get("splits") or {}).get(name)} for run in done], "split", level)
+        for name in splits
+    }
     entry["perplexity"] = _perplexity(entry["val_nats"])
     source = done or runs
     for key in (*LARGEST, *AVERAGED):

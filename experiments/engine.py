@@ -61,6 +61,9 @@ def run_experiment(
     if smoke:
         experiment, out, fresh = one_batch(experiment), out.with_name(out.name + "-smoke"), True
     with claim(out, experiment, fresh):
+        if fresh:
+            check(matched_jobs(experiment)[0])  # nothing is deleted for an experiment that cannot start
+            clear(out)
         todo, notes = matched_jobs(experiment, out / MATCHED)
         check(todo)
         facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
@@ -177,23 +180,27 @@ def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
         except OSError:
             busy = "another qattn is running this experiment; wait for it or choose another --out"
             raise UserError(f"{out}: {busy}") from None
-        if fresh:
-            for folder in ("runs", "search", "collapsed"):
-                shutil.rmtree(out / folder, ignore_errors=True)
-            for file in (marker, out / MATCHED):
-                file.unlink(missing_ok=True)
-        if marker.exists():
+        if marker.exists() and not fresh:
             _same(out, read_json(marker), identities(experiment))
         yield
+
+
+def clear(out: Path) -> None:
+    """Delete the runs of a folder and what was made of them."""
+    for folder in ("runs", "search", "collapsed", "figures"):
+        shutil.rmtree(out / folder, ignore_errors=True)
+    for file in (OURS, MATCHED, "report.html", "results.json", "results.csv"):
+        (out / file).unlink(missing_ok=True)
 
 
 def _same(out: Path, held: dict[str, Any], asked: dict[str, str]) -> None:
     """Raises :class:`UserError` unless ``asked`` is what the folder holds, or that and more models and tasks."""
     before = held.get("identity")
     parts = before if isinstance(before, dict) else {}
-    other = [part for part, identity in parts.items() if asked.get(part) != identity]
+    other = [f"{part} differs" for part, identity in parts.items() if asked.get(part, identity) != identity]
+    other += [f"{part} is in the folder but not asked for" for part in parts if part not in asked]
     if "training.search" in asked and "training.search" not in parts:
-        other.append("training.search")
+        other.append("training.search is new")
     if other or not parts:
         what = f" ({', '.join(other[:2])}{' and more' if len(other) > 2 else ''})" if other else ""
         raise UserError(

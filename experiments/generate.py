@@ -17,13 +17,19 @@ from qattn.held import held
 def prompt_ids(prompt: str, tokenizer: Tokenizer) -> list[int]:
     """Token ids of a prompt; an empty prompt is a line break, the start of a new paragraph.
 
-    Raises :class:`UserError` for characters outside the vocabulary.
+    Raises :class:`UserError` for characters outside the vocabulary, and for none where a task has symbols.
     """
     try:
-        return tokenizer.encode(prompt or "\n")
+        ids = tokenizer.encode(prompt or "\n")
     except ValueError as error:
         what = "the prompt" if prompt else "an empty prompt starts from a line break, but"
         raise UserError(f"{what}: {error}") from error
+    if not ids:
+        last = tokenizer.decode([tokenizer.size - 1])
+        raise UserError(
+            f"an empty prompt has no symbol to start from: give the task's symbols, such as --prompt {last!r}"
+        )
+    return ids
 
 
 @torch.no_grad()

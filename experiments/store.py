@@ -45,9 +45,14 @@ class RunFolder:
         return self.path / "metrics.jsonl"
 
     def result(self) -> dict[str, Any] | None:
-        """The finished run's record, or None while it is not done."""
+        """The finished run's record, or None while it is not done; one sentence for a file that is none."""
         path = self.path / "result.json"
-        return read_json(path) if path.exists() else None
+        if not path.exists():
+            return None
+        record = read_json(path)
+        if not isinstance(record, dict) or not {"task", "model", "seed", "status", "seconds"} <= record.keys():
+            raise UserError(f"{path}: is not the record of a run; delete it and repeat the command")
+        return record
 
     def finish(self, record: dict[str, Any]) -> None:
         """Mark the run done; the training state is no longer needed."""

@@ -66,6 +66,10 @@ def main() -> None:
         fail(str(error), 2)
     except KeyboardInterrupt:
         fail(STOPPED, 130)
+    except SystemExit:
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # typer has met a broken pipe and says 1, which means no
+            leave(141)
+        raise
     except BrokenPipeError:  # `qattn … | head`: the reader has seen enough, and nothing is wrong
         leave(141)
     except OSError as error:

@@ -127,8 +127,10 @@ def describe(value: Any) -> str:
 
 
 def choices(options: Iterable[str]) -> str:
-    """``'a', 'b' or 'c'``"""
+    """``'a', 'b' or 'c'``; of nothing, ``there is none``."""
     quoted = [f"'{option}'" for option in options]
+    if not quoted:
+        return "there is none"
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 

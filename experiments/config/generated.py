@@ -208,6 +208,17 @@ class TomitaTask(LanguageTask):
     validation: PositiveInt = 1000
     """Validation sequences with asked: membership; each test length has a quarter as many."""
 
+    def clashes(self) -> Iterator[Clash]:
+        empty = {5: lambda n: n % 2 == 1, 6: lambda n: n == 1}.get(self.number)
+        none = [length for length in self.test_lengths if self.asked == "next" and empty is not None and empty(length)]
+        if none:
+            yield (
+                "test_lengths",
+                f"lengths of which Tomita {self.number} has strings",
+                str(none[0]),
+                ("number", "asked"),
+            )
+
 
 class MotzkinTask(LanguageTask):
     """Balanced brackets with free symbols between."""

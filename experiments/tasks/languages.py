@@ -192,7 +192,7 @@ class LanguageTask:
         best = math.log(self.population) / (self.mean_length + 1)
         notes = [
             f"Accuracy: the share in the language of strings of length {self.sample_lengths[0]}, drawn given their "
-            f"length ({PROPOSALS * self.samples:,} weighted proposals).",
+            f"length ({PROPOSALS * self.samples:,} strings proposed).",
             f"Least possible loss: {best:.4f} nats, that of the uniform distribution over {self.population:,} strings.",
             *self.notes,
         ]

@@ -79,7 +79,7 @@ def test_more_models_go_on_in_the_same_folder_and_fewer_are_refused(trained: Pat
     assert run_experiment(more, out=out) == 0
     assert len(results(out)["tasks"]["verse"]["models"]) == len(more.models) == len(experiment(tmp_path).models) + 1
     assert all(path.stat().st_mtime_ns == time_ for path, time_ in before.items())
-    with pytest.raises(UserError, match=r"another configuration \(model recurrent on task verse\)"):
+    with pytest.raises(UserError, match=r"\(model recurrent on task verse is in the folder but not asked for\)"):
         run_experiment(experiment(tmp_path), out=out)
 
 
@@ -87,11 +87,35 @@ def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) 
     out = tmp_path / "out"
     assert run_experiment(experiment(tmp_path, "seeds=1"), out=out) == 0
     longer = experiment(tmp_path, "seeds=1", "training.steps=25")
-    told = r"another configuration \(model classical on task verse, model unitary on task verse\); choose another"
+    told = (
+        r"another configuration \(model classical on task verse differs, model unitary on task verse differs\); choose"
+    )
     with pytest.raises(UserError, match=told):
         run_experiment(longer, out=out)
     assert run_experiment(longer, out=out, fresh=True) == 0
     assert len(list((out / "runs").iterdir())) == 2
+
+
+def test_fresh_deletes_nothing_for_an_experiment_that_cannot_start(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file() and path.name != ".lock"}
+    wrong = experiment(tmp_path, "models.unitary.readout=projective", "models.unitary.rank=null")
+    with pytest.raises(UserError, match=r"^models\.unitary"):
+        run_experiment(wrong, out=out, fresh=True)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_record_that_is_none_is_one_sentence(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    record = next(out.glob("runs/*/result.json"))
+    for text in ("{}", "[]", "3"):
+        record.write_text(text, encoding="utf-8")
+        with pytest.raises(
+            UserError, match=r"result\.json: is not the record of a run; delete it and repeat the command$"
+        ):
+            run_experiment(experiment(tmp_path), out=out)
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:

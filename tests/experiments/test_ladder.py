@@ -112,6 +112,11 @@ def test_a_generated_task_is_judged_by_accuracy(tmp_path: Path) -> None:
     assert run_experiment(one, out=tmp_path / "out") == 0
     summary = read_json(tmp_path / "out" / "results.json")["tasks"]["word_problem"]
     assert summary["metric"] == "accuracy"
+    kept = {(row["model"], row["seed"]): row["splits"]["length 24"] for row in records(tmp_path / "out").values()}
+    for name, model in summary["models"].items():
+        hardest = model["splits"]["length 24"]
+        assert hardest["values"] == [kept[name, seed] for seed in hardest["seeds"]]
+        assert set(model["splits"]) == {"validation", "length 24"}
     for record in records(tmp_path / "out").values():
         assert set(record["splits"]) == {"validation", "length 24"}
         assert record["accuracy"] == record["splits"]["length 24"]

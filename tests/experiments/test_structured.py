@@ -329,6 +329,7 @@ def test_membership_is_asked_of_every_prefix(tmp_path: Path) -> None:
     [
         ("kind: parity, lengths: [9, 3]", "expected the smaller length first, got [9, 3]"),
         ("kind: mqar, pairs: 40", "expected at least four times pairs (160), got 64"),
+        ("kind: tomita, number: 5, test_lengths: [16, 9]", "expected lengths of which Tomita 5 has strings, got 9"),
         ("kind: word_problem, group: A5, inputs: swaps", "expected 'all' for a group of even permutations"),
         ("kind: tomita, number: 2", "expected a number of at least 3, got 2"),
         ("kind: word_problem, group: S6", "expected 'Z2', 'S3', 'A4', 'A5' or 'S5', got 'S6'"),
