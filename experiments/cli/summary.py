@@ -52,11 +52,21 @@ def summary(
 
 
 def published(experiment: Experiment) -> list[dict[str, Any]]:
-    """The published figures that the file states, with ours from its output folder where runs have finished there."""
+    """The published figures that the file states, with ours from its output folder where runs have finished there.
+
+    Runs of another configuration of the same names are left out.
+    """
+    from experiments.config.jobs import identities
     from experiments.published import against_published
     from experiments.records import finished_runs
+    from experiments.store import read_json
 
-    runs = finished_runs(Path(experiment.output.dir or ""))
+    folder = Path(experiment.output.dir or "")
+    marker = folder / "experiment.json"
+    held = read_json(marker).get("identity") if marker.exists() else None
+    same = set(held.items()) & set(identities(experiment).items()) if isinstance(held, dict) else set()
+    known = {part for part, _ in same}
+    runs = [run for run in finished_runs(folder) if f"model {run['model']} on task {run['task']}" in known]
     stated = [entry.model_dump() for entry in experiment.comparison.published]
     alone, level = len(experiment.tasks) == 1, experiment.comparison.confidence
     return [row for task in experiment.tasks for row in against_published(stated, task, alone, runs, level)]
@@ -73,4 +83,7 @@ def _print_table(models: dict[str, dict[str, int]], totals: dict[str, int]) -> N
         table.add_column(name, justify="right", footer=f"{total:,}")
     for group in dict.fromkeys(group for groups in models.values() for group in groups):
         table.add_row(group, *(f"{groups[group]:,}" if group in groups else "" for groups in models.values()))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:  # nothing is cut off in a file
+        console = Console(width=max(console.width, 16 * (len(totals) + 1)))
+    console.print(table)

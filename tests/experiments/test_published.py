@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from experiments.cli.summary import published
 from experiments.compare import summarise
 from experiments.config import load_experiment
 from experiments.engine import run_experiment
@@ -123,3 +124,12 @@ def test_report_results_and_summary_show_published_beside_ours(
         app, ["summary", str(tmp_path / "tiny.yaml"), *overrides[:2], "--set", "output.dir=none"]
     )
     assert "no run finished" in result.output
+
+
+def test_the_summary_leaves_out_runs_of_another_configuration(trained: Path, tmp_path: Path) -> None:
+    said = "comparison.published=[{model: unitary, metric: val_nats, value: 2.0, source: a paper}]"
+    place = f"output.dir={trained / 'out'}"
+    (same,) = published(experiment(tmp_path, said, place))
+    (other,) = published(experiment(tmp_path, said, place, "training.steps=21"))
+    assert same["ours"]["n"] == 2
+    assert other["reason"] == "no run finished"
