@@ -193,8 +193,10 @@ def clear(out: Path) -> None:
         (out / file).unlink(missing_ok=True)
 
 
-def _same(out: Path, held: dict[str, Any], asked: dict[str, str]) -> None:
+def _same(out: Path, held: Any, asked: dict[str, str]) -> None:
     """Raises :class:`UserError` unless ``asked`` is what the folder holds, or that and more models and tasks."""
+    if not isinstance(held, dict):
+        raise UserError(f"{out / OURS}: is not the record of an experiment; delete it and repeat the command")
     before = held.get("identity")
     parts = before if isinstance(before, dict) else {}
     other = [f"{part} differs" for part, identity in parts.items() if asked.get(part, identity) != identity]

@@ -63,7 +63,8 @@ def published(experiment: Experiment) -> list[dict[str, Any]]:
 
     folder = Path(experiment.output.dir or "")
     marker = folder / "experiment.json"
-    held = read_json(marker).get("identity") if marker.exists() else None
+    record = read_json(marker) if marker.exists() else None
+    held = record.get("identity") if isinstance(record, dict) else None
     same = set(held.items()) & set(identities(experiment).items()) if isinstance(held, dict) else set()
     known = {part for part, _ in same}
     runs = [run for run in finished_runs(folder) if f"model {run['model']} on task {run['task']}" in known]
