@@ -116,6 +116,9 @@ def test_a_record_that_is_none_is_one_sentence(trained: Path, tmp_path: Path) ->
             UserError, match=r"result\.json: is not the record of a run; delete it and repeat the command$"
         ):
             run_experiment(experiment(tmp_path), out=out)
+    (out / "experiment.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(UserError, match=r"experiment\.json: is not the record of an experiment; delete it and repeat"):
+        run_experiment(experiment(tmp_path), out=out)
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
