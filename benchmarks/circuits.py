@@ -24,11 +24,11 @@ from collections.abc import Callable
 import pennylane as qml
 import torch
 
-from qattn.circuits import engine
-from qattn.circuits.ansatz import build
-from qattn.circuits.bind import batched_flags
-from qattn.circuits.encode import encoded
-from qattn.circuits.measure import expectations
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.encode import encoded
+from qattn.circuits.simulate import statevector
+from qattn.circuits.simulate.gate_batches import batched_flags
+from qattn.circuits.simulate.readout import expectations
 
 torch.set_num_threads(1)
 LAYERS = 4
@@ -52,11 +52,11 @@ def ours(qubits: int, batch: int, dtype: torch.dtype) -> tuple[Task, int]:
     words = ["I" * w + "Z" + "I" * (qubits - 1 - w) for w in range(qubits)]
 
     def task() -> tuple[torch.Tensor, torch.Tensor]:
-        means = expectations(engine.run(circuit, parameters, inputs), words)
+        means = expectations(statevector.run(circuit, parameters, inputs), words)
         means = means.sum(-1, keepdim=True) if batch == 1 else means
         return means, torch.autograd.grad(means.sum(), parameters)[0]
 
-    steps = len(engine.plan(circuit, batched_flags(circuit, parameters, inputs), True).steps)
+    steps = len(statevector.plan(circuit, batched_flags(circuit, parameters, inputs), True).steps)
     return task, steps
 
 

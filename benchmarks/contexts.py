@@ -23,10 +23,11 @@ sys.path[:] = [str(here.parent), *(p for p in sys.path if Path(p).resolve() != h
 
 import numpy as np  # noqa: E402
 
-from contexts import bounds, library, satisfiability  # noqa: E402
-from contexts.counting import count_states, count_with_marginals  # noqa: E402
-from contexts.observables import commutator_norms  # noqa: E402
-from contexts.valuations import is_state, list_states  # noqa: E402
+from contexts.hypergraphs import library  # noqa: E402
+from contexts.logic import graph_bounds, satisfiability  # noqa: E402
+from contexts.logic.observables import commutator_norms  # noqa: E402
+from contexts.logic.state_counting import count_states, count_with_marginals  # noqa: E402
+from contexts.logic.valuations import is_state, list_states  # noqa: E402
 
 
 def best(work: Callable[[], object], repeats: int = 5) -> float:
@@ -90,8 +91,8 @@ def commutators() -> None:
 def theta() -> None:
     for name in ("kcbs_pentagram", "peres_24_24", "peres_57_40"):
         h = library.load(name)
-        found = bounds.lovasz(h)
-        line(f"θ of {name} ({found.value:.6f} … {found.dual:.6f})", best(lambda h=h: bounds.lovasz(h), 1))
+        found = graph_bounds.lovasz(h)
+        line(f"θ of {name} ({found.value:.6f} … {found.dual:.6f})", best(lambda h=h: graph_bounds.lovasz(h), 1))
 
 
 if __name__ == "__main__":

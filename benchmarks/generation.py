@@ -17,7 +17,7 @@ from torch import Tensor
 
 from classical import Transformer, gpt2_style, modern
 from qattn import UnitaryConfig, UnitaryLM
-from qattn.held import held
+from qattn.core.parametrization_cache import held
 
 VOCAB = 65
 

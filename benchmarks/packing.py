@@ -23,9 +23,9 @@ sys.path[0] = str(Path(__file__).parents[1])  # not this folder: its contexts.py
 
 import numpy as np  # noqa: E402
 
-from contexts.packing.certify import certify  # noqa: E402
-from contexts.packing.records import records  # noqa: E402
-from contexts.packing.solve import solve  # noqa: E402
+from contexts.packing.record_tables import records  # noqa: E402
+from contexts.packing.search.certify import certify  # noqa: E402
+from contexts.packing.search.solve import solve  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "packing"
 COLUMNS = (

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from qattn.collapse import collapses, collapses_naive
-from qattn.instrument import InstrumentConfig, InstrumentLM
-from qattn.recurrence import reflections, reflections_naive, table, table_naive
-from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
+from qattn.lm.instrument import InstrumentConfig, InstrumentLM
+from qattn.lm.instrument_scan import collapses, collapses_naive
+from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
+from qattn.lm.unitary_scan import reflections, reflections_naive, table, table_naive
 
 Pass = Callable[..., Tensor]
 

@@ -31,20 +31,20 @@ def audit(
 
 
 def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
-    from experiments.audit import audit_model
-    from experiments.loading import finished, load
-    from experiments.runs import audited_windows, load_task
+    from experiments.lm.run import audited_windows, load_task
+    from experiments.lm.trained_models import finished, load
+    from experiments.lm.unitarity_audit import audit_model
 
     loaded = [load(folder, dtype) for folder in finished(path)]
     return {trained.name: audit_model(trained.model, audited_windows(load_task(trained.job))) for trained in loaded}
 
 
 def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
-    from experiments.audit import audit_model
-    from experiments.config import load_experiment
-    from experiments.matching import matched_jobs
-    from experiments.models import build_for
-    from experiments.runs import audited_windows, load_task
+    from experiments.lm.builders import build_for
+    from experiments.lm.matching import matched_jobs
+    from experiments.lm.run import audited_windows, load_task
+    from experiments.lm.unitarity_audit import audit_model
+    from experiments.schema import load_experiment
 
     overrides = [f"training.dtype={dtype}"] if dtype else []
     todo, _ = matched_jobs(load_experiment(config, overrides))
@@ -62,7 +62,7 @@ def _table(results: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from experiments.audit import KEYS
+    from experiments.lm.unitarity_audit import KEYS
 
     console = Console()
     for name, result in results.items():

@@ -12,8 +12,8 @@ import typer
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
-    from experiments.config.circuit import CircuitFile
-    from qattn.circuits.spec import Spec
+    from experiments.schema.circuit_file import CircuitFile
+    from qattn.circuits.ir.spec import Spec
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
 
@@ -24,8 +24,8 @@ Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: -
 
 def load(path: Path, overrides: list[str] | None = None) -> tuple[CircuitFile, Spec]:
     """The file and the circuit it describes; bad input is one sentence."""
-    from experiments.config.circuit import load_circuit, plain
-    from qattn.circuits.spec import from_dict
+    from experiments.schema.circuit_file import load_circuit, plain
+    from qattn.circuits.ir.spec import from_dict
 
     file = load_circuit(path, overrides or ())
     with blame(path):
@@ -64,7 +64,7 @@ def simulate(
     Example: `qattn circuit simulate experiments/configs/circuits/ghz.yaml --device default.qubit --json`
     """
     _, read = load(spec, overrides)
-    from qattn.circuits.simulate import simulate as run
+    from qattn.circuits.simulate.run import simulate as run
 
     with blame(spec):
         result = run(read, device, shots, seed, dtype)
@@ -91,10 +91,10 @@ def listing(as_json: AsJson = False) -> None:
 
     Example: `qattn circuit list`
     """
-    from qattn.circuits.ansatz import ANSATZE
-    from qattn.circuits.circuit import CHANNELS
-    from qattn.circuits.device import known_devices
-    from qattn.circuits.gates import GATES, VARIADIC
+    from qattn.circuits.ir.ansatz import ANSATZE
+    from qattn.circuits.ir.circuit import CHANNELS
+    from qattn.circuits.ir.gates import GATES, VARIADIC
+    from qattn.circuits.simulate.pennylane_device import known_devices
 
     devices = ["fast", *known_devices()]
     if as_json:
@@ -130,7 +130,7 @@ def train(
     file, read = load(spec, overrides)
     if file.train is None:
         raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
-    from experiments.circuit_training import train as run
+    from experiments.studies.circuit_training import train as run
 
     keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
     say(run(spec, read, keys, out, resume, check_gradients, quiet=as_json), as_json)
@@ -158,7 +158,7 @@ def analyse(
     expressibility,entangling`
     """
     file, read = load(spec, overrides)
-    from experiments.circuits import MEASURES, analysis, numbers, whole_numbers
+    from experiments.studies.circuits import MEASURES, analysis, numbers, whole_numbers
 
     wanted = list(MEASURES) if measures == "all" else [m.strip() for m in measures.split(",")]
     for name in wanted:
@@ -182,7 +182,7 @@ def draw(
     Example: `qattn circuit draw experiments/configs/circuits/ghz.yaml`
     """
     _, read = load(spec, overrides)
-    from qattn.circuits import draw as pictures
+    from qattn.circuits.compile import draw as pictures
 
     if out is None:
         drawn = pictures.text(read.circuit)
@@ -190,7 +190,7 @@ def draw(
         return
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
-    from experiments.files import write_with
+    from experiments.runs.atomic_files import write_with
 
     figure = pictures.figure(read.circuit)
     write_with(out, lambda path: figure.savefig(path))
@@ -210,15 +210,15 @@ def export(
     Example: `qattn circuit export experiments/configs/circuits/ghz.yaml --to qasm2`
     """
     _, read = load(spec, overrides)
-    from experiments.circuits import bound
-    from qattn.circuits.export import FORMATS
+    from experiments.studies.circuits import bound
+    from qattn.circuits.compile.export import FORMATS
 
     if to not in FORMATS:
         raise UserError(f"--to: expected {', '.join(FORMATS)}, got {to!r}")
     with blame(spec):
         text = FORMATS[to](bound(read))
     if out is not None:
-        from experiments.files import write_text
+        from experiments.runs.atomic_files import write_text
 
         write_text(out, text)
     if as_json:
@@ -245,7 +245,7 @@ def compiled(
 
     Example: `qattn circuit compile rotation.npy --how givens --out rotation.qasm`
     """
-    from experiments.circuits import compile_file, compile_run, numbers
+    from experiments.studies.circuits import compile_file, compile_run, numbers
 
     levels = numbers(strengths, "--strengths") if strengths else []
     if source.is_dir():
@@ -276,7 +276,7 @@ def run_model(
 
     Example: `qattn circuit run-model runs/ladder --device default.mixed --noise 0.001 --shots 1000 --positions 20`
     """
-    from experiments.device_runs import run_models, write_text
+    from experiments.studies.device_evaluation import run_models, write_text
 
     if prompt is None:
         say(run_models(run, run_seed, device, shots, noise, positions, seed), as_json)

@@ -1,6 +1,6 @@
 """``qattn contexts``: hypergraph files and named hypergraphs checked, counted, bounded, realised, drawn and trained.
 
-The work is done by :mod:`contexts.api`; here files are found, YAML is read, and results are printed.
+The work is done by :mod:`contexts.notebook`; here files are found, YAML is read, and results are printed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli import contexts_words as words
+from experiments.cli import contexts_text as words
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
-    from contexts.hypergraph import Hypergraph
+    from contexts.hypergraphs.hypergraph import Hypergraph
 
 YAML = (".yaml", ".yml")
 
@@ -46,7 +46,8 @@ def check(
 
     Example: `qattn contexts check cabello_18_9`
     """
-    from contexts import api, formats, hypergraph
+    from contexts import notebook
+    from contexts.hypergraphs import formats, hypergraph
 
     with blame("--tolerance"):
         hypergraph.as_tolerance(tolerance)
@@ -54,7 +55,7 @@ def check(
         _check_ending(convert, (*formats.WRITERS, *YAML))
     h = _get(source, dimension, complete)
     with blame(source):
-        result = api.check(h, tolerance)
+        result = notebook.check(h, tolerance)
     if convert is not None:
         _write(h, convert)
     _show(result, as_json, words.check_lines)
@@ -74,11 +75,11 @@ def states(
 
     Example: `qattn contexts states specker_bug`
     """
-    from contexts import api
+    from contexts import notebook
 
     h = _get(source, dimension, complete)
     with blame(source):
-        result = api.states(h, limit, listed)
+        result = notebook.states(h, limit, listed)
     _show(result, as_json, words.states_lines)
     if result["interrupted"]:
         raise typer.Exit(130)
@@ -100,7 +101,8 @@ def commute(
 
     Example: `qattn contexts commute bank --plot bank.svg`
     """
-    from contexts import api, drawing, formats, hypergraph
+    from contexts import notebook
+    from contexts.hypergraphs import drawing, formats, hypergraph
 
     with blame("--tolerance"):
         hypergraph.as_tolerance(tolerance)
@@ -112,7 +114,7 @@ def commute(
         is_observables = is_observables and formats.read_observables(Path(source)) is not None
     target: str | Hypergraph = source if is_observables else _get(source, None, complete)
     with blame(source):
-        result = api.commute(target, _numbers(eigenvalues, "--eigenvalues"), tolerance)
+        result = notebook.commute(target, _numbers(eigenvalues, "--eigenvalues"), tolerance)
     if plot is not None:
         with blame(plot):
             drawing.save(drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖"), plot)
@@ -132,11 +134,11 @@ def bounds(
 
     Example: `qattn contexts bounds cabello_18_9 --weights multiplicity`
     """
-    from contexts import api
+    from contexts import notebook
 
     h = _get(source, dimension, complete)
     with blame(source):
-        result = api.bounds(h, _weights(weights))
+        result = notebook.bounds(h, _weights(weights))
     _show(result, as_json, words.bounds_lines)
 
 
@@ -158,13 +160,14 @@ def realize(
 
     Example: `qattn contexts realize specker_bug --fresh --level faithful`
     """
-    from contexts import api, formats
+    from contexts import notebook
+    from contexts.hypergraphs import formats
 
     if out is not None:
         _check_ending(out, (".json", *YAML))
     h = _get(source, dimension)
     with blame(source):
-        result = api.realize(h, level, complex_rays, seed, restarts, fresh)
+        result = notebook.realize(h, level, complex_rays, seed, restarts, fresh)
     if out is not None and result["vectors"] is not None:
         _write(formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out)
     _show(result, as_json, words.realize_lines)
@@ -181,10 +184,10 @@ def fraction(
 
     Example: `qattn contexts fraction table.json --json`
     """
-    from contexts import api
+    from contexts import notebook
 
     with blame(table):
-        result = api.fraction(table)
+        result = notebook.fraction(table)
     _show(result, as_json, words.fraction_lines)
 
 
@@ -203,13 +206,14 @@ def draw(
 
     Example: `qattn contexts draw pentagon --state any --out pentagon.svg`
     """
-    from contexts import api, drawing
+    from contexts import notebook
+    from contexts.hypergraphs import drawing
 
     with blame(out):
         drawing.check_ending(out)
     h = _get(source, dimension, complete)
     with blame(source):
-        result = api.draw(h, out, state)
+        result = notebook.draw(h, out, state)
     _show(
         result,
         as_json,
@@ -241,7 +245,7 @@ def train(
     """
     import sys
 
-    from contexts.sense_study import study
+    from contexts.learning.sense_study import study
     from experiments.tasks.polysemy import sense_task, transformer_accuracy
 
     with blame(task):
@@ -265,21 +269,22 @@ def train(
 
 def _get(source: str, dimension: int | None = None, complete: bool = False) -> Hypergraph:
     """The hypergraph a person named, or a one-sentence error."""
-    from contexts import api, formats, textfiles, vectors
+    from contexts import notebook
+    from contexts.hypergraphs import formats, parsing, rays
 
     path = Path(source)
     with blame(source or "FILE|NAME"):
         if path.suffix.lower() in YAML:
-            textfiles.check_file(path)
+            parsing.check_file(path)
             h = formats.from_dict(_yaml(path), path.stem)
             h = h if dimension is None else h.replace(dimension=dimension)
         else:
-            h = api.get(source, dimension)
-        return vectors.complete(h) if complete else h
+            h = notebook.get(source, dimension)
+        return rays.complete(h) if complete else h
 
 
 def _yaml(path: Path) -> Any:
-    from experiments.config.reading import read_file
+    from experiments.located.yaml_source import read_file
 
     document = read_file(path)
     if document.problems:
@@ -294,7 +299,7 @@ def _check_ending(path: Path, known: tuple[str, ...]) -> None:
 
 
 def _write(h: Hypergraph, path: Path) -> None:
-    from contexts import formats
+    from contexts.hypergraphs import formats
 
     with blame(path):
         if path.suffix.lower() not in YAML:
@@ -321,14 +326,14 @@ def _numbers(text: str, flag: str) -> list[float] | None:
 def _weights(text: str) -> str | dict[str, float | int] | None:
     from difflib import get_close_matches
 
-    from contexts import textfiles
+    from contexts.hypergraphs import parsing
 
     if not text or text == "multiplicity":
         return text or None
     if Path(text).suffix == ".json":
         with blame(text):
-            data = textfiles.read_json(text)
-        if not isinstance(data, dict) or not all(map(textfiles.is_number, data.values())):
+            data = parsing.read_json(text)
+        if not isinstance(data, dict) or not all(map(parsing.is_number, data.values())):
             raise UserError(f"{text}: expected an object of atom: number")
         return {str(v): float(w) for v, w in data.items()}
     try:

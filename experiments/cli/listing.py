@@ -7,28 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.experiment import JsonOption, print_json
-from experiments.config import shipped_configs
-from experiments.config.complaints import suggestion
+from experiments.cli.options import JsonOption, print_json
 from experiments.errors import UserError
+from experiments.located.error_messages import suggestion
+from experiments.schema import shipped_configs
 
 Rows = list[dict[str, Any]]
 
 
 def tasks() -> Rows:
-    from experiments.config.tasks import TASKS
+    from experiments.schema.task_kinds import TASKS
 
     return [{"name": kind, "about": task.note} for kind, task in TASKS.items()]
 
 
 def models() -> Rows:
-    from experiments.config.models import MODELS
+    from experiments.schema.model_kinds import MODELS
 
     return [{"name": kind, "about": model.note, "groups": list(model.groups)} for kind, model in MODELS.items()]
 
 
 def configs() -> Rows:
-    from experiments.config.reading import read_file
+    from experiments.located.yaml_source import read_file
 
     rows: Rows = []
     for name, path in shipped_configs().items():
@@ -38,7 +38,7 @@ def configs() -> Rows:
 
 
 def hypergraphs() -> Rows:
-    from contexts import library
+    from contexts.hypergraphs import library
 
     rows: Rows = []
     for name in library.names():
@@ -49,7 +49,7 @@ def hypergraphs() -> Rows:
 
 
 def ansatze() -> Rows:
-    from qattn.circuits.ansatz import ANSATZE
+    from qattn.circuits.ir.ansatz import ANSATZE
 
     return [
         {"name": name, "about": f"{ansatz.n_params(4, 1)} parameters on 4 qubits, 1 layer; {ansatz.source}"}
@@ -81,7 +81,7 @@ def list_(
     Example: `qattn list models`
     """
     if what == "schema":
-        from experiments.config.reference import json_schema
+        from experiments.schema.reference import json_schema
 
         print(json_schema(), end="")
         return

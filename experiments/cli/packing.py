@@ -49,11 +49,11 @@ def optimize(
 
     Example: `qattn packing optimize --d 4 --n 13 --field complex`
     """
-    from contexts.packing.certify import certify
-    from contexts.packing.optimize import check_workable
-    from contexts.packing.solve import solve
-    from contexts.packing.state import State
-    from experiments.packing.saved import (
+    from contexts.packing.search.certify import certify
+    from contexts.packing.search.optimize import check_workable
+    from contexts.packing.search.search_state import State
+    from contexts.packing.search.solve import solve
+    from experiments.studies.packing.saved_search import (
         certificate_path,
         check_writable,
         first_interrupt,
@@ -160,10 +160,10 @@ def measure(
 
     Example: `qattn packing optimize --d 3 --n 6 --out six.npy && qattn packing measure six.npy`
     """
-    from contexts.packing.fields import check_epsilon
-    from experiments.packing.embeddings import describe
-    from experiments.packing.saved import check_writable
-    from experiments.packing.vectors import load_all
+    from contexts.packing.validation import check_epsilon
+    from experiments.studies.packing.embeddings import describe
+    from experiments.studies.packing.saved_search import check_writable
+    from experiments.studies.packing.vector_files import load_all
 
     if top < 1:
         raise UserError(f"--top: expected at least 1, got {top}")
@@ -193,9 +193,9 @@ def measure(
         if not as_json:
             _measured(result)
         if figure is not None:
-            from experiments.files import write_bytes
-            from experiments.packing.figures import cosines
-            from experiments.report.svg import png, svg
+            from experiments.report.canvas import png, svg
+            from experiments.runs.atomic_files import write_bytes
+            from experiments.studies.packing.packing_figures import cosines
 
             drawn = cosines(samples, result["d"], result["field"], file.name)
             write_bytes(figure, svg(drawn) if figure.suffix == ".svg" else png(drawn))
@@ -226,8 +226,8 @@ def capacity(
         return
     if d is not None or eps is not None:
         raise UserError("--config and --d/--eps exclude each other: a study has its own dimensions and tolerances")
-    from experiments.config.packing import load_packing
-    from experiments.packing.study import run
+    from experiments.schema.packing_file import load_packing
+    from experiments.studies.packing.study import run
 
     settings = load_packing(_config_path(config), overrides or ())
     result = run(settings, out, tuple(vectors or ()), quiet=as_json)
@@ -243,17 +243,17 @@ def _check_seed(seed: int | None) -> None:
 
 
 def _config_path(config: str) -> Path:
-    from experiments.config import CONFIGS
+    from experiments.schema import CONFIGS
 
     shipped = CONFIGS / f"{config}.yaml"
     return shipped if not Path(config).exists() and shipped.exists() else Path(config)
 
 
 def _point(d: int, eps: float, field: str, as_json: bool) -> None:
-    from contexts.packing.capacity import LOWER, UPPER
-    from contexts.packing.constructions import largest_construction
-    from contexts.packing.fields import check_epsilon, check_size
-    from experiments.packing.numbers import whole
+    from contexts.packing.bounds.capacity import LOWER, UPPER
+    from contexts.packing.constructions.catalogue import largest_construction
+    from contexts.packing.validation import check_epsilon, check_size
+    from experiments.studies.packing.formatting import whole
 
     with blame("--d"):
         check_size("d", d)

@@ -24,10 +24,10 @@ def report(
     """
     if len(run) > 1 and out is None:
         raise UserError("several experiments make a combined report, which needs a folder of its own: add --out DIR")
-    from experiments.compare import summarise
-    from experiments.records import combine, load
+    from experiments.lm.results_schema import combine, load
     from experiments.report import write
-    from experiments.report.answer import answer
+    from experiments.report.headline import answer
+    from experiments.stats.compare import summarise
 
     experiment = combine([(str(folder), load(folder)) for folder in run])
     with blame(", ".join(map(str, run))):

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
-from experiments.config import Experiment, Override, find_config, load_experiment
+from experiments.cli.options import ConfigArgument, JsonOption, SetOption, print_json
 from experiments.errors import UserError
+from experiments.schema import Experiment, Override, find_config, load_experiment
 
 
 def run(
@@ -61,7 +61,7 @@ def run(
     elif dry_run:
         _print_plan(experiment, as_json)
     else:
-        from experiments.engine import run_experiment
+        from experiments.lm.engine import run_experiment
 
         code = run_experiment(
             experiment,
@@ -78,8 +78,8 @@ def run(
 
 
 def _print_config(experiment: Experiment, as_json: bool) -> None:
-    from experiments.config.printing import config_text
-    from experiments.config.reading import dotted
+    from experiments.located.yaml_dump import config_text
+    from experiments.located.yaml_source import dotted
 
     if as_json:
         print_json(
@@ -93,7 +93,7 @@ def _print_config(experiment: Experiment, as_json: bool) -> None:
 
 
 def _print_plan(experiment: Experiment, as_json: bool) -> None:
-    from experiments.engine import plan
+    from experiments.lm.engine import plan
 
     runs: list[dict[str, Any]] = plan(experiment)
     known = [run["seconds"] for run in runs if run["seconds"] is not None]

@@ -25,8 +25,8 @@ def sample(
 
     Example: `qattn sample runs/quickstart --prompt "ROMEO:" --temperature 0.8 --top-k 20`
     """
-    from experiments.generate import continue_text, likeliest, prompt_ids
-    from experiments.loading import one_a_model
+    from experiments.lm.generate import continue_text, likeliest, prompt_ids
+    from experiments.lm.trained_models import one_a_model
 
     models = one_a_model(run, run_seed)
     if logprobs is not None:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.experiment import ConfigArgument, JsonOption, SetOption, print_json
-from experiments.config import Experiment, load_experiment
+from experiments.cli.options import ConfigArgument, JsonOption, SetOption, print_json
 from experiments.errors import UserError
+from experiments.schema import Experiment, load_experiment
 
 
 def summary(
@@ -29,7 +29,7 @@ def summary(
     if max_parameters is not None and max_parameters < 1:
         raise UserError(f"--max-parameters {max_parameters}: expected a number of at least 1, got {max_parameters}")
     experiment = load_experiment(config, overrides)
-    from experiments.engine import summary as count
+    from experiments.lm.engine import summary as count
 
     models: dict[str, dict[str, int]] = count(experiment)
     totals = {name: sum(groups.values()) for name, groups in models.items()}
@@ -43,7 +43,7 @@ def summary(
         if stated:
             from rich.console import Console
 
-            from experiments.progress import published_table
+            from experiments.runs.progress import published_table
 
             Console().print(published_table(stated))
         for name in over:
@@ -56,10 +56,10 @@ def published(experiment: Experiment) -> list[dict[str, Any]]:
 
     Runs of another configuration of the same names are left out.
     """
-    from experiments.config.jobs import identities
-    from experiments.published import against_published
-    from experiments.records import finished_runs
-    from experiments.store import read_json
+    from experiments.lm.results_schema import finished_runs
+    from experiments.runs.run_folder import read_json
+    from experiments.schema.jobs import identities
+    from experiments.stats.published import against_published
 
     folder = Path(experiment.output.dir or "")
     marker = folder / "experiment.json"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.compare import table
-from experiments.config.schema import BEST_CLASSICAL
-from experiments.files import write_bytes, write_json, write_text
+from experiments.runs.atomic_files import write_bytes, write_json, write_text
+from experiments.schema.experiment import BEST_CLASSICAL
+from experiments.stats.compare import table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,11 +35,11 @@ def write(
 ) -> Path:
     """Write ``report.html``, ``figures/*.svg|png``, ``results.json`` and ``results.csv``; return the page.
 
-    ``summary`` is what :func:`experiments.compare.summarise` made of ``runs`` and ``tasks``. Each file is replaced
-    atomically and depends on the arguments alone: the same records give the same bytes.
+    ``summary`` is what :func:`experiments.stats.compare.summarise` made of ``runs`` and ``tasks``. Each file is
+    replaced atomically and depends on the arguments alone: the same records give the same bytes.
     """
+    from experiments.report.canvas import inline, png, svg
     from experiments.report.page import Made, html
-    from experiments.report.svg import inline, png, svg
 
     out = Path(out)
     write_json(out / "results.json", summary)

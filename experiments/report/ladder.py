@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.report.answer import audit_word, claims, largest_error
 from experiments.report.figures import FAINT, GRID, INK, METRIC, PALETTE, canvas, dress, plain
+from experiments.report.headline import audit_word, claims, largest_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

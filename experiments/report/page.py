@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.report.answer import answer, audit_word, claims, largest_error, scientific
+from experiments.report.headline import answer, audit_word, claims, largest_error, scientific
 from experiments.report.ladder import price, rows
 
 COLUMNS = {

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
-from qattn.held import held
+from qattn.core.parametrization_cache import held
 
 Member = Callable[[np.ndarray], np.ndarray]
 """Strings of one length (n, length) → whether each is in the language (n,)."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from contexts import sense_tasks
-from contexts.senses import Example, SenseTask
+from contexts.learning import datasets
+from contexts.learning.classifier import Example, SenseTask
 
 
 def sense_task(name: str, text: Path | None = None) -> SenseTask:
@@ -19,23 +19,23 @@ def sense_task(name: str, text: Path | None = None) -> SenseTask:
     """
     kind, _, rest = name.partition(":")
     if name == "bank":
-        return sense_tasks.bank()
+        return datasets.bank()
     if name in ("MC", "RP"):
         folder = files("experiments").joinpath("data/sentences")
         train, test = (
             folder.joinpath(f"{name.lower()}_{part}_data.txt").read_text(encoding="utf-8") for part in ("train", "test")
         )
-        return sense_tasks.sentences(train, test, name, {"MC": "prepares", "RP": "that"}[name])
+        return datasets.sentences(train, test, name, {"MC": "prepares", "RP": "that"}[name])
     if kind == "pseudo" and rest:
         source = files("experiments").joinpath("data/moby_dick.txt") if text is None else text
         try:
-            return sense_tasks.pseudo_words(source.read_text(encoding="utf-8"), rest.split(","))
+            return datasets.pseudo_words(source.read_text(encoding="utf-8"), rest.split(","))
         except UnicodeDecodeError:
             raise ValueError(f"{text} is not text in UTF-8") from None
     if kind == "wordnet" and rest:
-        return sense_tasks.wordnet(rest)
+        return datasets.wordnet(rest)
     if Path(name).is_dir():
-        return sense_tasks.coarse_wsd(name)
+        return datasets.coarse_wsd(name)
     raise ValueError("expected bank, MC, RP, pseudo:WORD,WORD, wordnet:NOUN or a folder in CoarseWSD-20 layout")
 
 

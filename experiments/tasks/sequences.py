@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.evaluate import accuracy
+from experiments.lm.evaluate import accuracy
 from experiments.tasks.tokenizers import SymbolTokenizer
 
 IGNORED = -100

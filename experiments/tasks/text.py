@@ -13,7 +13,7 @@ from torch import Tensor
 
 from classical.ngram import NGram
 from experiments.errors import UserError
-from experiments.evaluate import evaluate
+from experiments.lm.evaluate import evaluate
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, Tokenizer
 
 DATA = Path(__file__).parent.parent / "data"

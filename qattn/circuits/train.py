@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.circuit import Circuit, check_bytes, check_memory, check_state, check_unitary, expect_shape
-from qattn.circuits.engine import run
-from qattn.circuits.measure import expectations, log_probabilities
-from qattn.circuits.sensitivity import check_jacobian, metric
+from qattn.circuits.analyse.sensitivity import check_jacobian, metric
+from qattn.circuits.ir.circuit import Circuit, check_bytes, check_memory, check_state, check_unitary, expect_shape
+from qattn.circuits.simulate.readout import expectations, log_probabilities
+from qattn.circuits.simulate.statevector import run
 
 TASKS = ("state", "unitary", "distribution", "classification")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
@@ -264,11 +264,11 @@ class Fit:
 
 def shift_gap(circuit: Circuit, parameters: Tensor, word: str | None = None, inputs: Tensor | None = None) -> float:
     """Largest difference between our gradient of a Pauli word's mean and PennyLane's parameter-shift rule."""
-    from qattn.circuits import device
+    from qattn.circuits.simulate import pennylane_device
 
     word = word or "Z" + "I" * (circuit.qubits - 1)
     p = parameters.detach().double().requires_grad_()
     ours = torch.autograd.grad(expectations(run(circuit, p, inputs), [word]).sum(), p)[0]
-    shifted = device.expectations(circuit, [word], p, inputs, diff_method="parameter-shift")
+    shifted = pennylane_device.expectations(circuit, [word], p, inputs, diff_method="parameter-shift")
     theirs = torch.autograd.grad(shifted.sum(), p)[0]
     return (ours - theirs).abs().max().item()

@@ -6,17 +6,19 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import api, bounds, library
-from contexts.hypergraph import from_graph
+from contexts import notebook
+from contexts.hypergraphs import library
+from contexts.hypergraphs.hypergraph import from_graph
+from contexts.logic import graph_bounds
 
 
 def check_certificates(h, weights=None):
     """No solver is trusted: feasibility of every returned object is verified from the hypergraph."""
-    w = bounds.weights_of(h, weights)
+    w = graph_bounds.weights_of(h, weights)
     alpha, star, theta = (
-        bounds.independence_number(h, weights),
-        bounds.fractional_packing(h, weights),
-        bounds.lovasz(h, weights),
+        graph_bounds.independence_number(h, weights),
+        graph_bounds.fractional_packing(h, weights),
+        graph_bounds.lovasz(h, weights),
     )
     chosen = set(alpha.independent_set)
     assert not any(a in chosen and b in chosen for a, b in h.graph.edges)
@@ -56,7 +58,7 @@ def test_sandwich_on_random_graphs():
 
 def test_no_states_does_not_mean_a_gap_without_weights():
     """Trap: Peres-33 has no two-valued state, yet α = θ = α* = 12; the verdict names the definition of each answer."""
-    result = api.bounds("peres_33")
+    result = notebook.bounds("peres_33")
     assert (result["alpha"], result["alpha_star"]) == (12, 12)
     assert result["theta"] - 1e-5 <= 12 <= result["theta_dual"] + 1e-5
     verdict = result["verdict"]
@@ -68,7 +70,7 @@ def test_no_states_does_not_mean_a_gap_without_weights():
 def test_yu_oh_needs_its_weights():
     """Trap: unweighted 5 = 5. Weights 3 on z and y, 2 on h: α = 11, 35/3 in every state (Yu & Oh; Kleinmann et al.)."""
     h = library.load("yu_oh_13_rays")
-    plain = api.bounds(h)
+    plain = notebook.bounds(h)
     assert plain["alpha"] == 5
     assert plain["verdict"]["theta_exceeds_alpha"]["answer"] is False
     weights = {v: 2.0 if v.startswith("h") else 3.0 for v in h.vertices}
@@ -78,14 +80,14 @@ def test_yu_oh_needs_its_weights():
     operator = sum(w * np.outer(u, u) for w, u in ((weights[v], x / np.linalg.norm(x)) for v, x in h.vectors.items()))
     assert np.allclose(operator, 35 / 3 * np.eye(3))
     assert theta.dual >= 35 / 3
-    assert api.bounds(h, weights)["verdict"]["theta_exceeds_alpha"]["answer"] is True
+    assert notebook.bounds(h, weights)["verdict"]["theta_exceeds_alpha"]["answer"] is True
 
 
 def test_multiplicity_weights_decide_kochen_specker():
     """α_w equals the number of contexts exactly when a state exists."""
     for name, has_states in (("cabello_18_9", False), ("specker_bug", True)):
         h = library.load(name)
-        alpha = bounds.independence_number(h, "multiplicity").value
+        alpha = graph_bounds.independence_number(h, "multiplicity").value
         assert (alpha == len(h.contexts)) == has_states
 
 
@@ -101,16 +103,16 @@ def test_multiplicity_weights_decide_kochen_specker():
 )
 def test_bad_weights(weights, words):
     with pytest.raises(ValueError, match=words):
-        bounds.weights_of(library.load("specker_bug"), weights)
+        graph_bounds.weights_of(library.load("specker_bug"), weights)
 
 
 def test_multiplicity_needs_contexts():
     with pytest.raises(ValueError, match="no atom lies in a context"):
-        bounds.weights_of(library.load("kcbs"), "multiplicity")
+        graph_bounds.weights_of(library.load("kcbs"), "multiplicity")
 
 
 def test_too_many_atoms_for_theta_is_said_and_the_rest_answered():
-    result = api.bounds(from_graph(nx.path_graph(160)))
+    result = notebook.bounds(from_graph(nx.path_graph(160)))
     assert result["theta"] is None
     assert "at most 150 atoms" in result["theta_reason"]
     assert (result["alpha"], result["alpha_star"]) == (80, 80)
@@ -120,7 +122,7 @@ def test_too_many_atoms_for_theta_is_said_and_the_rest_answered():
 def test_theta_of_a_cycle_past_the_interior_point_limit():
     """SCS takes over; the two bounds still enclose the exact value."""
     n = 75
-    theta = bounds.lovasz(from_graph(nx.cycle_graph(n)))
+    theta = graph_bounds.lovasz(from_graph(nx.cycle_graph(n)))
     exact = n * np.cos(np.pi / n) / (1 + np.cos(np.pi / n))
     assert theta.value - 1e-9 <= exact <= theta.dual + 1e-9
     assert theta.dual - theta.value < 0.05

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from contexts import bounds, formats, library, observables
+from contexts.hypergraphs import formats, library
+from contexts.logic import graph_bounds, observables
 
 
 def refused(answer: tuple[int, str, str], *words: str) -> None:
@@ -177,4 +178,4 @@ def test_the_library_refuses_what_the_command_line_refuses():
     with pytest.raises(ValueError, match="between 1e-60 and 1e\\+60"):
         observables.hermitian([[1e200, 0], [0, 1]])
     with pytest.raises(ValueError, match="must be 0 or between"):
-        bounds.weights_of(library.load("bank"), {"bank": 1e-9})
+        graph_bounds.weights_of(library.load("bank"), {"bank": 1e-9})

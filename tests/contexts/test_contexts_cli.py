@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contexts import formats, library
+from contexts.hypergraphs import formats, library
 
 
 def data(answer: tuple[int, str, str]) -> dict:
@@ -197,10 +197,10 @@ def test_train(qattn):
     ],
 )
 def test_bad_input_is_one_sentence_and_code_2(qattn, words, message, monkeypatch, tmp_path):
-    from contexts import sense_tasks
+    from contexts.learning import datasets
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sense_tasks.wordnet, "__defaults__", (tmp_path / "nowhere", 2))
+    monkeypatch.setattr(datasets.wordnet, "__defaults__", (tmp_path / "nowhere", 2))
     code, out, err = qattn("contexts", *words)
     assert (code, out) == (2, "")
     assert message in err

@@ -10,7 +10,9 @@ from itertools import islice
 
 import pytest
 
-from contexts import api, counting, library, realize, satisfiability, valuations
+from contexts import notebook
+from contexts.hypergraphs import library
+from contexts.logic import realization, satisfiability, state_counting, valuations
 
 
 def stop(*_: object, **__: object) -> None:
@@ -44,7 +46,7 @@ def test_listing_prints_the_states_found(qattn, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "doing", "count"),
     [
-        (counting, "count_with_marginals", "counting, which has no partial answer", None),
+        (state_counting, "count_with_marginals", "counting, which has no partial answer", None),
         (satisfiability, "relations", "asking what the states imply", "11"),
         (satisfiability, "strong_chromatic_number", "searching for the strong chromatic number", "11"),
     ],
@@ -63,7 +65,7 @@ def test_listing_in_place_of_a_count_is_kept(monkeypatch):
     """Where the count is out of reach and the listing that stands in for it is stopped."""
 
     def too_wide(h: object) -> None:
-        raise counting.TooWide("too wide")
+        raise state_counting.TooWide("too wide")
 
     whole = valuations.states
 
@@ -71,24 +73,24 @@ def test_listing_in_place_of_a_count_is_kept(monkeypatch):
         yield from islice(whole(h), 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(counting, "count_with_marginals", too_wide)
+    monkeypatch.setattr(state_counting, "count_with_marginals", too_wide)
     monkeypatch.setattr(valuations, "states", a_few)
-    result = api.states("pentagon")
+    result = notebook.states("pentagon")
     assert (result["count"], result["complete"], result["interrupted"]) == ("3", False, True)
     assert "interrupted after 3 states" in result["reason"]
 
 
 def test_realize_says_that_it_was_stopped(qattn, monkeypatch):
-    monkeypatch.setattr(realize, "descend", stop)
+    monkeypatch.setattr(realization, "descend", stop)
     words = ("contexts", "realize", "cycle_4", "--level", "faithful", "--fresh")
-    monkeypatch.setattr(realize, "search_pool", lambda *_: None)
+    monkeypatch.setattr(realization, "search_pool", lambda *_: None)
     code, out, _ = qattn(*words, "--json")
     result = json.loads(out)
     assert (code, result["interrupted"]) == (130, True)
     code, out, _ = qattn(*words)
     assert code == 130
     assert "interrupted" in out
-    assert api.realize("bank")["interrupted"] is False
+    assert notebook.realize("bank")["interrupted"] is False
 
 
 def test_separating_set_of_many_states_is_found_among_them():

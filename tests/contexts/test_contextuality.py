@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from contexts import contextuality as con
-from contexts import library
-from contexts.vectors import unit_matrix
+from contexts.hypergraphs import library
+from contexts.hypergraphs.rays import unit_matrix
+from contexts.logic import contextuality as con
 
 FACTS = next(e for e in library.catalogue()["entries"] if e["name"] == "contextual_fractions")["recomputed"]
 

@@ -7,7 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from contexts import api, drawing, library, satisfiability
+from contexts import notebook
+from contexts.hypergraphs import drawing, library
+from contexts.logic import satisfiability
 
 
 def test_every_context_is_a_line_through_its_atoms_and_shared_atoms_have_rings():
@@ -51,7 +53,7 @@ def test_atoms_are_apart():
 
 def test_svg_is_the_same_every_time(tmp_path):
     for name in ("a.svg", "b.svg"):
-        api.draw("pentagon", tmp_path / name, "any")
+        notebook.draw("pentagon", tmp_path / name, "any")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
@@ -69,12 +71,12 @@ def test_heat_map_shows_the_table():
 def test_states_that_cannot_be_drawn(tmp_path, state, words):
     name = "cabello" if state == "any" else "pentagon"
     with pytest.raises(ValueError, match=words):
-        api.draw(name, tmp_path / "x.svg", state)
+        notebook.draw(name, tmp_path / "x.svg", state)
 
 
 def test_unknown_picture_format(tmp_path):
     with pytest.raises(ValueError, match="ending must be one of"):
-        api.draw("bank", tmp_path / "x.xyz")
+        notebook.draw("bank", tmp_path / "x.xyz")
 
 
 @pytest.mark.parametrize("name", ["pentagon", "bank", "specker_bug", "cabello", "cycle_8", "kcbs"])
@@ -95,7 +97,7 @@ def test_no_name_touches_its_own_atom_or_ring(name):
 def test_no_label_of_the_heat_map_is_cut(name):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    result = api.commute(name)
+    result = notebook.commute(name)
     figure = drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖")
     FigureCanvasAgg(figure).draw()
     axes = figure.axes[0]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexts import formats, library
-from contexts.hypergraph import Hypergraph
+from contexts.hypergraphs import formats, library
+from contexts.hypergraphs.hypergraph import Hypergraph
 
 
 @st.composite

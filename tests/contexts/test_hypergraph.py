@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import library
-from contexts.counting import count_states
-from contexts.hypergraph import Hypergraph, bits, from_graph
-from contexts.vectors import check_vectors, complete, expand_pairs, from_vectors, require_orthonormal
+from contexts.hypergraphs import library
+from contexts.hypergraphs.hypergraph import Hypergraph, bits, from_graph
+from contexts.hypergraphs.rays import check_vectors, complete, expand_pairs, from_vectors, require_orthonormal
+from contexts.logic.state_counting import count_states
 
 
 @pytest.mark.parametrize(

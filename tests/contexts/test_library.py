@@ -6,11 +6,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import bounds, formats, library, satisfiability
-from contexts.counting import count_states, count_with_marginals
-from contexts.hypergraph import from_graph
-from contexts.valuations import list_states
-from contexts.vectors import check_vectors
+from contexts.hypergraphs import formats, library
+from contexts.hypergraphs.hypergraph import from_graph
+from contexts.hypergraphs.rays import check_vectors
+from contexts.logic import graph_bounds, satisfiability
+from contexts.logic.state_counting import count_states, count_with_marginals
+from contexts.logic.valuations import list_states
 
 ENTRIES = {e["name"]: e for e in library.catalogue()["entries"]}
 HYPERGRAPHS = [n for n, e in ENTRIES.items() if "n_two_valued_states" in e.get("recomputed", {})]
@@ -108,11 +109,11 @@ def test_alpha_theta_alpha_star_of_larger_sets(name):
 
 
 def _compare(h, weights, facts):
-    assert bounds.independence_number(h, weights).value == facts["alpha"]
-    star = bounds.fractional_packing(h, weights)
+    assert graph_bounds.independence_number(h, weights).value == facts["alpha"]
+    star = graph_bounds.fractional_packing(h, weights)
     assert star.value == pytest.approx(facts["alpha_star"], abs=1e-6)
     assert star.dual == pytest.approx(star.value, abs=1e-7)
-    theta = bounds.lovasz(h, weights)
+    theta = graph_bounds.lovasz(h, weights)
     assert theta.value - 1e-6 <= facts["theta"] <= theta.dual + 1e-6
     assert theta.dual - theta.value < 1e-5
 
@@ -143,10 +144,10 @@ def test_kcbs():
 def test_chsh_graph():
     h = library.load("chsh_exclusivity_graph")
     assert nx.is_isomorphic(h.graph, nx.circulant_graph(8, [1, 4]))
-    theta = bounds.lovasz(h)
+    theta = graph_bounds.lovasz(h)
     assert theta.value - 1e-6 <= 2 + 2**0.5 <= theta.dual + 1e-6
-    assert bounds.independence_number(h).value == 3
-    assert bounds.fractional_packing(h).value == 4
+    assert graph_bounds.independence_number(h).value == 3
+    assert graph_bounds.fractional_packing(h).value == 4
 
 
 @pytest.mark.parametrize("n", [5, 7, 9, 11])
@@ -155,12 +156,12 @@ def test_theta_of_odd_cycles(n):
     facts = ENTRIES["theta_of_odd_cycles"]["recomputed"][str(n)]
     exact = n * np.cos(np.pi / n) / (1 + np.cos(np.pi / n))
     assert facts["theta"] == pytest.approx(exact, abs=1e-6)
-    theta = bounds.lovasz(from_graph(nx.cycle_graph(n)))
+    theta = graph_bounds.lovasz(from_graph(nx.cycle_graph(n)))
     assert theta.value - 1e-6 <= exact <= theta.dual + 1e-6
-    other = bounds.lovasz(from_graph(nx.complement(nx.cycle_graph(n))))
+    other = graph_bounds.lovasz(from_graph(nx.complement(nx.cycle_graph(n))))
     assert other.dual == pytest.approx(facts["theta_complement"], abs=1e-5)
-    assert bounds.independence_number(from_graph(nx.cycle_graph(n))).value == facts["alpha"]
-    assert bounds.fractional_packing(from_graph(nx.cycle_graph(n))).value == facts["alpha_star"]
+    assert graph_bounds.independence_number(from_graph(nx.cycle_graph(n))).value == facts["alpha"]
+    assert graph_bounds.fractional_packing(from_graph(nx.cycle_graph(n))).value == facts["alpha_star"]
 
 
 @pytest.mark.parametrize("code", ["DUW", "EUZw", "FCp`_"])
@@ -168,7 +169,9 @@ def test_largest_gaps_of_small_graphs(code):
     facts = ENTRIES["contextuality_gap_maxima_small_graphs"]["recomputed"][code]
     h = formats.read_graph6(code)
     assert len(h.vertices) == facts["n"]
-    assert bounds.lovasz(h).dual - bounds.independence_number(h).value == pytest.approx(facts["gap"], abs=1e-5)
+    assert graph_bounds.lovasz(h).dual - graph_bounds.independence_number(h).value == pytest.approx(
+        facts["gap"], abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(("n", "count"), [(3, 4), (4, 7), (5, 11), (6, 18), (7, 29), (24, 103_682)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contexts import library
-from contexts import observables as obs
+from contexts.hypergraphs import library
+from contexts.logic import observables as obs
 
 RNG = np.random.default_rng(20250417)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexts.packing import bounds, capacity, levenshtein
+from contexts.packing.bounds import capacity, coherence_bounds, levenshtein
 
 FIELDS = ("real", "complex")
 
@@ -95,11 +95,11 @@ def test_best_bound_reaches_the_listed_bound_and_no_record_breaks_it():
     """Game of Sloanes lists a lower bound a row: ours is never below it, and never above any record of either table."""
     for row in rows("complex"):
         d, n = int(row["d"]), int(row["n"])
-        bound, _ = bounds.best_bound(d, n, "complex")
+        bound, _ = coherence_bounds.best_bound(d, n, "complex")
         assert bound >= float(row["lower_bound_listed"]) - 2e-8, (d, n)
         assert bound <= float(row["mu_from_vectors"] or row["mu_listed"]) + 1e-8, (d, n)
     for row in rows("real")[::4]:
-        bound, _ = bounds.best_bound(int(row["d"]), int(row["n"]), "real")
+        bound, _ = coherence_bounds.best_bound(int(row["d"]), int(row["n"]), "real")
         assert bound <= float(row["mu"]) + 1e-8, row
 
 
@@ -109,49 +109,49 @@ def test_the_first_three_bounds_give_the_listed_column_exactly():
     for row in rows("complex"):
         d, n = int(row["d"]), int(row["n"])
         if n <= d * d:
-            names = (bounds.welch(d, n, "complex", 1), bounds.bukh_cox(d, n, "complex"))
+            names = (coherence_bounds.welch(d, n, "complex", 1), coherence_bounds.bukh_cox(d, n, "complex"))
             assert max(names) == pytest.approx(float(row["lower_bound_listed"]), abs=2e-8), (d, n)
             compared += 1
     assert compared > 100
 
 
 def test_bukh_cox_real_is_met_by_the_icosahedron():
-    assert bounds.bukh_cox(3, 6, "real") == pytest.approx(1 / math.sqrt(5), rel=1e-14)
+    assert coherence_bounds.bukh_cox(3, 6, "real") == pytest.approx(1 / math.sqrt(5), rel=1e-14)
 
 
 def test_levenshtein_three_39_beats_the_listed_bound():
     """An independent computation: 0.7495 against 0.6797 listed for 39 lines of C^3 (record 0.7751)."""
-    assert bounds.levenshtein(3, 39, "complex") == pytest.approx(0.7495, abs=1e-4)
+    assert coherence_bounds.levenshtein(3, 39, "complex") == pytest.approx(0.7495, abs=1e-4)
 
 
 def test_welch_of_order_two_is_the_orthoplex_of_mutually_unbiased_bases():
     # d² + d vectors at 1/√d meet the order-2 bound: Klappenecker & Rötteler 2005
     for d in (2, 3, 4, 5, 7, 8, 9):
-        assert bounds.welch(d, d * d + 1, "complex", 2) < 1 / math.sqrt(d)
-        assert bounds.levenshtein(d, d * d + d, "complex") == pytest.approx(1 / math.sqrt(d), rel=1e-9)
+        assert coherence_bounds.welch(d, d * d + 1, "complex", 2) < 1 / math.sqrt(d)
+        assert coherence_bounds.levenshtein(d, d * d + d, "complex") == pytest.approx(1 / math.sqrt(d), rel=1e-9)
 
 
 def test_lines_of_the_plane_are_exact():
     for n in range(3, 30):
-        assert bounds.best_bound(2, n, "real")[0] == pytest.approx(math.cos(math.pi / n), rel=1e-12)
+        assert coherence_bounds.best_bound(2, n, "real")[0] == pytest.approx(math.cos(math.pi / n), rel=1e-12)
     # tetrahedron, octahedron and icosahedron on the Bloch sphere: cos δ = −1/3, 0, 1/√5
     for n, cosine in ((4, -1 / 3), (6, 0.0), (12, 1 / math.sqrt(5))):
-        assert bounds.plane(2, n, "complex") == pytest.approx(math.sqrt((1 + cosine) / 2), rel=1e-12)
+        assert coherence_bounds.plane(2, n, "complex") == pytest.approx(math.sqrt((1 + cosine) / 2), rel=1e-12)
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_bounds_do_not_apply_outside_their_range(field):
     for name in ("welch", "levenshtein", "bukh-cox", "rankin", "levenshtein2"):
-        assert bounds.COHERENCE_BOUNDS[name].function(5, 5, field) is None
-    gerzon = bounds.gerzon(5, field)
-    assert bounds.rankin(5, gerzon, field) is None
-    assert bounds.rankin(5, gerzon + 1, field) == 1 / math.sqrt(5)
-    assert bounds.levenshtein_second(5, gerzon, field) is None
-    assert bounds.welch(5, 6, field, order=40) is None
-    assert bounds.plane(3, 7, field) is None
-    assert bounds.best_bound(5, 3, field) == (0.0, "trivial")
-    assert bounds.best_bound(1, 1, field) == (0.0, "trivial")
-    assert bounds.best_bound(1, 7, field)[0] == pytest.approx(1)
+        assert coherence_bounds.COHERENCE_BOUNDS[name].function(5, 5, field) is None
+    gerzon = coherence_bounds.gerzon(5, field)
+    assert coherence_bounds.rankin(5, gerzon, field) is None
+    assert coherence_bounds.rankin(5, gerzon + 1, field) == 1 / math.sqrt(5)
+    assert coherence_bounds.levenshtein_second(5, gerzon, field) is None
+    assert coherence_bounds.welch(5, 6, field, order=40) is None
+    assert coherence_bounds.plane(3, 7, field) is None
+    assert coherence_bounds.best_bound(5, 3, field) == (0.0, "trivial")
+    assert coherence_bounds.best_bound(1, 1, field) == (0.0, "trivial")
+    assert coherence_bounds.best_bound(1, 7, field)[0] == pytest.approx(1)
     assert capacity.upper_capacity(5, 1.0, field) is None
     assert capacity.upper_capacity(1, 0.5, field) == (0.0, "d = 1")
     assert capacity.johnson_lindenstrauss(5, 0.1, field) is None
@@ -173,9 +173,9 @@ def test_lower_never_exceeds_upper(d, eps, field):
 def test_levenshtein_and_its_inverse_agree_and_dominate_welch(d, n, field):
     if n <= d:
         return
-    eps = bounds.levenshtein(d, n, field)
+    eps = coherence_bounds.levenshtein(d, n, field)
     assert levenshtein.log_levenshtein(d, eps, field) == pytest.approx(math.log(n), abs=1e-7)
-    assert bounds.best_bound(d, n, field)[0] >= bounds.welch(d, n, field)
+    assert coherence_bounds.best_bound(d, n, field)[0] >= coherence_bounds.welch(d, n, field)
 
 
 @pytest.mark.parametrize(("d", "eps"), [(4096, 0.6), (768, 0.2), (12288, 0.3), (3, 0.5), (2, 0.1)])
@@ -250,10 +250,13 @@ def test_random_coherence_median_matches_a_measured_control():
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: bounds.welch(0, 3, "real"), "d must be a positive whole number, got 0"),
-        (lambda: bounds.best_bound(3, -1, "real"), "n must be"),
-        (lambda: bounds.best_bound(3, True, "real"), "n must be"),
-        (lambda: bounds.best_bound(3, 4, "quaternionic"), "field must be 'real' or 'complex', got 'quaternionic'"),
+        (lambda: coherence_bounds.welch(0, 3, "real"), "d must be a positive whole number, got 0"),
+        (lambda: coherence_bounds.best_bound(3, -1, "real"), "n must be"),
+        (lambda: coherence_bounds.best_bound(3, True, "real"), "n must be"),
+        (
+            lambda: coherence_bounds.best_bound(3, 4, "quaternionic"),
+            "field must be 'real' or 'complex', got 'quaternionic'",
+        ),
         (lambda: capacity.greedy(3, 0.0, "real"), "epsilon must be in"),
         (lambda: capacity.greedy(3, 1.5, "real"), "got 1.5"),
         (lambda: capacity.greedy(3, math.nan, "real"), "epsilon must be in"),
@@ -268,8 +271,8 @@ def test_bad_input_is_one_sentence(call, word):
 @pytest.mark.parametrize("field", FIELDS)
 def test_one_dimension_has_one_line_and_no_bound_passes_one(field):
     for n in range(2, 40):
-        assert bounds.best_bound(1, n, field)[0] == 1
-        assert all((bound.function(1, n, field) or 0) <= 1 for bound in bounds.COHERENCE_BOUNDS.values())
+        assert coherence_bounds.best_bound(1, n, field)[0] == 1
+        assert all((bound.function(1, n, field) or 0) <= 1 for bound in coherence_bounds.COHERENCE_BOUNDS.values())
     found = {name: bound.function(1, 0.5, field) for name, bound in capacity.UPPER.items()}
     assert min(value for value in found.values() if value is not None) == 0  # ln 1
     assert capacity.UPPER["d = 1"].function(1, 1, field) is None

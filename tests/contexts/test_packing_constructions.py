@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from contexts import observables
-from contexts.packing import codes, configurations, frames, lattices, reflections, sic
-from contexts.packing.bounds import best_bound, rankin
-from contexts.packing.constructions import best_construction, catalogue, largest_construction
-from contexts.packing.galois import GF, prime_power, quaternary_trace
-from contexts.packing.records import record
-from contexts.packing.rows import coherence
+from contexts.logic import observables
+from contexts.packing.bounds.coherence_bounds import best_bound, rankin
+from contexts.packing.constructions import codes, configurations, frames, lattices, reflections, sic
+from contexts.packing.constructions.catalogue import best_construction, catalogue, largest_construction
+from contexts.packing.constructions.galois import GF, prime_power, quaternary_trace
+from contexts.packing.measure.gram import coherence
+from contexts.packing.record_tables import record
 
 DIMENSIONS = {
     "real": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 21, 23, 28, 31, 64),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contexts.packing.frames import harmonic, singer_difference_set
-from contexts.packing.interference import interference, random_spread, tight_spread
+from contexts.packing.constructions.frames import harmonic, singer_difference_set
+from contexts.packing.measure.interference import interference, random_spread, tight_spread
 
 
 def test_an_orthonormal_basis_does_not_interfere():

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from contexts.packing import capacity
-from contexts.packing.anisotropy import all_but_the_top, centred, centring, effective_dimension, removing_the_top
-from contexts.packing.measure import greedy_subset, measure
-from contexts.packing.rows import coherence, normalise
+from contexts.packing.bounds import capacity
+from contexts.packing.measure.anisotropy import (
+    all_but_the_top,
+    centred,
+    centring,
+    effective_dimension,
+    removing_the_top,
+)
+from contexts.packing.measure.coherence import greedy_subset, measure
+from contexts.packing.measure.gram import coherence, normalise
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 ICOSAHEDRON = np.array([[0, 1, s * GOLDEN] for s in (1, -1)] + [[1, s * GOLDEN, 0] for s in (1, -1)]

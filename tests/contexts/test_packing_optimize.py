@@ -5,17 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from contexts.packing.bounds import best_bound
-from contexts.packing.certify import certify, exact_square, sqrt_up
-from contexts.packing.constructions import catalogue
-from contexts.packing.lbfgs import minimise
-from contexts.packing.optimize import anneal, optimize, smoothed_maximum
-from contexts.packing.polish import polish
-from contexts.packing.records import record
-from contexts.packing.rows import coherence
-from contexts.packing.solve import solve
-from contexts.packing.starts import most_free, parts, perturbed, usable
-from contexts.packing.symmetry import paulis, random_abelian, trivial, weyl_heisenberg
+from contexts.packing.bounds.coherence_bounds import best_bound
+from contexts.packing.constructions.catalogue import catalogue
+from contexts.packing.measure.gram import coherence
+from contexts.packing.record_tables import record
+from contexts.packing.search.certify import certify, exact_square, sqrt_up
+from contexts.packing.search.initialisation import most_free, parts, perturbed, usable
+from contexts.packing.search.lbfgs import minimise
+from contexts.packing.search.optimize import anneal, optimize, smoothed_maximum
+from contexts.packing.search.polish import polish
+from contexts.packing.search.solve import solve
+from contexts.packing.search.symmetry import paulis, random_abelian, trivial, weyl_heisenberg
 
 
 def lines(seed, n, d, field):

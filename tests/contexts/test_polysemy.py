@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from contexts import library
-from contexts.intertwined import Bases, cayley, tree_links
-from contexts.polysemy import ContextualModel
-from contexts.rigidity import flex
+from contexts.hypergraphs import library
+from contexts.learning.contextual_model import ContextualModel
+from contexts.learning.shared_bases import Bases, cayley, tree_links
+from contexts.logic.rigidity import flex
 
 
 @pytest.fixture(autouse=True)

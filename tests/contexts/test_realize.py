@@ -6,11 +6,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from contexts import api, library, raypools
-from contexts import realize as rel
-from contexts.hypergraph import Hypergraph, from_graph
-from contexts.rigidity import edges_of, flex, jacobian
-from contexts.vectors import check_vectors, from_vectors
+from contexts import notebook
+from contexts.hypergraphs import library
+from contexts.hypergraphs.hypergraph import Hypergraph, from_graph
+from contexts.hypergraphs.rays import check_vectors, from_vectors
+from contexts.logic import ray_pools
+from contexts.logic import realization as rel
+from contexts.logic.rigidity import edges_of, flex, jacobian
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_least_squares_reaches_orthogonality_in_float64():
 
 
 def test_nothing_found_is_not_called_impossible(monkeypatch):
-    monkeypatch.setattr(raypools, "REAL", ())
+    monkeypatch.setattr(ray_pools, "REAL", ())
     found = rel.realize(library.load("peres_57_40").replace(vectors=None), restarts=0)
     assert found.levels["injective"] is None
     assert found.certificate is None
@@ -135,7 +137,7 @@ def test_jacobian_against_differences(field):
 )
 def test_pools_have_the_right_size(name, d, rays):
     """{0, ±1}: (3^d − 1)/2. {0, ±1, ±√2} and {0, ±1, ±2} in R³: 49. Cube roots of unity in C³: 3 + 9 + 9."""
-    pool = raypools.pool(name, d)
+    pool = ray_pools.pool(name, d)
     assert len(pool) == rays
     overlap = np.abs(pool.conj() @ pool.T) - np.eye(rays)
     assert overlap.max() < 1 - 1e-6
@@ -143,7 +145,7 @@ def test_pools_have_the_right_size(name, d, rays):
 
 def test_complex_rays_are_found_in_their_pool():
     """All 21 rays of {0, 1, ω, ω²} in C³ and their orthogonalities, found again from the incidence alone."""
-    rays = raypools.pool("cube", 3)
+    rays = ray_pools.pool("cube", 3)
     h = from_vectors({f"r{k}": ray for k, ray in enumerate(rays)})
     vectors = rel.search_pool(h.replace(vectors=None), rays, "faithful", np.random.default_rng(0))
     assert check_vectors(h.replace(vectors=vectors)).faithful
@@ -152,7 +154,7 @@ def test_complex_rays_are_found_in_their_pool():
 
 def test_complex_asked_of_real_vectors_is_answered_for_complex_rays():
     """Peres' 33 rays are rigid in R³ and bend in C³: --complex is not ignored."""
-    real, bent = api.realize("peres_33"), api.realize("peres_33", complex_rays=True)
+    real, bent = notebook.realize("peres_33"), notebook.realize("peres_33", complex_rays=True)
     assert (real["flex_of"], real["flex"]) == ("real rays", 0)
     assert bent["flex_of"] == "complex rays"
     assert bent["flex"] > 0

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from contexts import library, sense_study, sense_tasks
-from contexts.intertwined import Bases
-from contexts.senses import Example, SenseClassifier, SenseTask, near, telling_words
+from contexts.hypergraphs import library
+from contexts.learning import datasets, sense_study
+from contexts.learning.classifier import Example, SenseClassifier, SenseTask, near, telling_words
+from contexts.learning.shared_bases import Bases
 from experiments.tasks.polysemy import sense_task, transformer_accuracy
 
 
 def test_bank_is_told_apart_and_its_senses_are_the_papers():
-    task = sense_tasks.bank(per_sense=20)
+    task = datasets.bank(per_sense=20)
     model = SenseClassifier(steps=60).fit(task.train, task.senses)
     assert task.senses == tuple(model.members) == ("economy", "river", "seat")
     assert {e.tokens for e in task.train}.isdisjoint(e.tokens for e in task.test)
@@ -25,7 +26,7 @@ def test_bank_is_told_apart_and_its_senses_are_the_papers():
 
 
 def test_classifier_is_reproducible_and_its_probabilities_are():
-    task = sense_tasks.bank(per_sense=8)
+    task = datasets.bank(per_sense=8)
     first, second = (SenseClassifier(steps=10, seed=3).fit(task.train, task.senses) for _ in range(2))
     log_p = first.predict_log_proba(task.test)
     assert np.array_equal(log_p, second.predict_log_proba(task.test))
@@ -33,7 +34,7 @@ def test_classifier_is_reproducible_and_its_probabilities_are():
 
 
 def test_unknown_words_leave_the_prior():
-    task = sense_tasks.bank(per_sense=8)
+    task = datasets.bank(per_sense=8)
     model = SenseClassifier(steps=10).fit(task.train, task.senses)
     silent = model.predict_log_proba([Example(("bank",), 0, 0), Example(("zyx", "bank"), 1, 0)])
     assert np.allclose(silent[0], silent[1])
@@ -41,13 +42,13 @@ def test_unknown_words_leave_the_prior():
 
 def test_shuffled_labels_teach_nothing():
     """Chance is 1/3 on 60 test sentences; above 0.7 by luck has probability below 1e-8."""
-    task = sense_tasks.bank(per_sense=20)
+    task = datasets.bank(per_sense=20)
     assert SenseClassifier(steps=30, control="shuffled_senses").fit(task.train, task.senses).score(task.test) < 0.7
 
 
 @pytest.mark.parametrize("control", ["one_basis", "frozen_contexts"])
 def test_controls_train(control):
-    task = sense_tasks.bank(per_sense=10)
+    task = datasets.bank(per_sense=10)
     model = SenseClassifier(steps=30, control=control).fit(task.train, task.senses)
     assert model.score(task.train) > 0.8
 
@@ -86,14 +87,14 @@ def test_shipped_sentences():
     assert rp.test[-1].tokens[rp.test[-1].position] == "that"
     assert {e.sense for e in rp.train} == {0, 1}
     with pytest.raises(ValueError, match="x train, line 1: expected 0 or 1"):
-        sense_tasks.sentences("2  man cooks .", "1 man cooks .", "x")
+        datasets.sentences("2  man cooks .", "1 man cooks .", "x")
 
 
 TEXT = "the white whale swam in the deep sea . the old ship sailed with a torn sail . " * 40
 
 
 def test_pseudo_words_have_perfect_labels_and_no_leak():
-    task = sense_tasks.pseudo_words(TEXT, ("whale", "ship"), window=3)
+    task = datasets.pseudo_words(TEXT, ("whale", "ship"), window=3)
     for e in (*task.train, *task.test):
         assert e.tokens[e.position] == "whale+ship"
         assert "whale" not in e.tokens
@@ -101,9 +102,9 @@ def test_pseudo_words_have_perfect_labels_and_no_leak():
     assert all(e.tokens[e.position - 1] == ("white", "old")[e.sense] for e in task.train)
     assert SenseClassifier(steps=20, window=1).fit(task.train, task.senses).score(task.test) == 1.0
     with pytest.raises(ValueError, match="'squid' occurs 0 times in the training part"):
-        sense_tasks.pseudo_words(TEXT, ("whale", "squid"))
+        datasets.pseudo_words(TEXT, ("whale", "squid"))
     with pytest.raises(ValueError, match="two or more different words"):
-        sense_tasks.pseudo_words(TEXT, ("whale", "whale"))
+        datasets.pseudo_words(TEXT, ("whale", "whale"))
 
 
 def coarse_folder(path):
@@ -122,16 +123,16 @@ def test_coarse_wsd_layout(tmp_path):
     assert task.train[0] == Example(("money", "in", "bank", "now"), 2, 0)
     (folder / "test.gold.txt").write_text("0\n")
     with pytest.raises(ValueError, match=r"2 lines but test\.gold\.txt has 1 labels"):
-        sense_tasks.coarse_wsd(folder)
+        datasets.coarse_wsd(folder)
     (folder / "test.gold.txt").write_text("0\n7\n")
     with pytest.raises(ValueError, match=r"test\.data\.txt, line 2"):
-        sense_tasks.coarse_wsd(folder)
+        datasets.coarse_wsd(folder)
     (folder / "classes_map.txt").write_text("0 bank")
     with pytest.raises(ValueError, match="expected JSON"):
-        sense_tasks.coarse_wsd(folder)
+        datasets.coarse_wsd(folder)
     (folder / "classes_map.txt").unlink()
     with pytest.raises(ValueError, match=r"no classes_map\.txt"):
-        sense_tasks.coarse_wsd(folder)
+        datasets.coarse_wsd(folder)
 
 
 def test_wordnet_layout_and_its_absence(tmp_path):
@@ -144,16 +145,16 @@ def test_wordnet_layout_and_its_absence(tmp_path):
     ]
     (tmp_path / "data.noun").write_text("  1 header\n" + "\n".join(lines) + "\n")
     (tmp_path / "index.noun").write_text("bank n 2 1 @ 2 2 08420278 09213565  \nbanker n 1 0 1 0 08420278  \n")
-    task = sense_tasks.wordnet("bank", tmp_path)
+    task = datasets.wordnet("bank", tmp_path)
     assert task.senses == ("a financial institution", "sloping land beside water")
     assert (len(task.train), len(task.test)) == (2, 2)
     assert all(e.tokens[e.position] == "bank" for e in task.train)
     with pytest.raises(ValueError, match="wordnet-base"):
-        sense_tasks.wordnet("bank", tmp_path / "nowhere")
+        datasets.wordnet("bank", tmp_path / "nowhere")
     with pytest.raises(ValueError, match="no noun 'bonk'"):
-        sense_tasks.wordnet("bonk", tmp_path)
+        datasets.wordnet("bonk", tmp_path)
     with pytest.raises(ValueError, match="fewer than two senses"):
-        sense_tasks.wordnet("banker", tmp_path)
+        datasets.wordnet("banker", tmp_path)
 
 
 def test_telling_words_and_windows():
@@ -164,7 +165,7 @@ def test_telling_words_and_windows():
 
 
 def test_study_reports_intervals_and_says_who_loses():
-    task = sense_tasks.bank(per_sense=8)
+    task = datasets.bank(per_sense=8)
     perfect = {"oracle": lambda task, seed: 1.0, "nothing": lambda task, seed: 0.0}
     result = sense_study.study(task, range(6), perfect, steps=5, window=1)
     json.dumps(result, allow_nan=False)
@@ -182,7 +183,7 @@ def test_few_seeds_make_no_claim_and_interruption_keeps_the_finished():
             raise KeyboardInterrupt
         return 0.5
 
-    result = sense_study.study(sense_tasks.bank(per_sense=4), range(3), {"stop": stop}, steps=2)
+    result = sense_study.study(datasets.bank(per_sense=4), range(3), {"stop": stop}, steps=2)
     assert result["interrupted"]
     assert len(result["models"]["stop"]["values"]) == 1
     assert "no claim" in result["verdicts"]["bag_of_words"]
@@ -197,7 +198,7 @@ def test_verdict_is_paired_by_seed():
 
 
 def test_transformer_baseline_learns():
-    task = sense_tasks.bank(per_sense=10)
+    task = datasets.bank(per_sense=10)
     assert transformer_accuracy(task, 0, dim=16, layers=1, steps=40) > 0.6
 
 
@@ -214,11 +215,11 @@ def test_bad_settings():
 
 def test_flex_is_reported_before_any_training(monkeypatch):
     said: list[str] = []
-    result = sense_study.study(sense_tasks.bank(per_sense=4), range(1), progress=said.append, steps=2)
+    result = sense_study.study(datasets.bank(per_sense=4), range(1), progress=said.append, steps=2)
     assert said[0].startswith("bank: flex: none to compute (no cycles")
     assert (result["flex"], result["flex_says"]) == (None, said[0].removeprefix("bank: "))
     monkeypatch.setattr(sense_study.SenseClassifier, "build", _pentagon)
-    assert sense_study.flex_of(sense_tasks.bank(per_sense=4), {})["flex_says"] == "flex of the cyclic contexts: 2"
+    assert sense_study.flex_of(datasets.bank(per_sense=4), {})["flex_says"] == "flex of the cyclic contexts: 2"
 
 
 def _pentagon(self: SenseClassifier, *_: object) -> None:

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from contexts import library
-from contexts import satisfiability as sat
-from contexts import valuations as val
-from contexts.counting import TooWide, count_states, count_with_marginals, sample_states
-from contexts.hypergraph import Hypergraph
-from contexts.vectors import complete
+from contexts.hypergraphs import library
+from contexts.hypergraphs.hypergraph import Hypergraph
+from contexts.hypergraphs.rays import complete
+from contexts.logic import satisfiability as sat
+from contexts.logic import valuations as val
+from contexts.logic.state_counting import TooWide, count_states, count_with_marginals, sample_states
 
 
 def brute_force(h: Hypergraph) -> set[int]:

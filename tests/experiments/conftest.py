@@ -12,7 +12,7 @@ from tests.experiments.tiny import experiment
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``verse.txt``, ``tiny.yaml`` and the finished experiment in ``out``."""
-    from experiments.engine import run_experiment
+    from experiments.lm.engine import run_experiment
 
     folder = tmp_path_factory.mktemp("trained")
     assert run_experiment(experiment(folder), out=folder / "out") == 0

@@ -15,10 +15,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from experiments.cli import main
-from experiments.config import Experiment
-from experiments.config.complaints import choices
-from experiments.config.models import MODELS
-from experiments.config.tasks import TASKS
+from experiments.located.error_messages import choices
+from experiments.schema import Experiment
+from experiments.schema.model_kinds import MODELS
+from experiments.schema.task_kinds import TASKS
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ class Engine(types.ModuleType):
     """In place of the real engine: remembers what it was asked."""
 
     def __init__(self) -> None:
-        super().__init__("experiments.engine")
+        super().__init__("experiments.lm.engine")
         self.asked: dict[str, Any] = {}
         self.code = 0
 
@@ -52,7 +52,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     import experiments
 
     double = Engine()
-    monkeypatch.setitem(sys.modules, "experiments.engine", double)
+    monkeypatch.setitem(sys.modules, "experiments.lm.engine", double)
     monkeypatch.setattr(experiments, "engine", double, raising=False)
     return double
 

@@ -384,12 +384,12 @@ def test_no_message_advises_to_load_a_file_unsafely(qattn, tmp_path):
 
 
 def test_figures_have_points_and_a_key_for_every_kind_of_curve():
-    from experiments.config.packing import PackingStudy
-    from experiments.packing import figures, study
+    from experiments.schema.packing_file import PackingStudy
+    from experiments.studies.packing import packing_figures, study
 
     small = PackingStudy(fields=("real",), tolerances=(0.3, 0.5), dimensions=(8,), points=6)
     curves, dots = study.all_curves(small), study.constructed(small)
-    drawn = figures.draw(small, curves, dots, study.fitted(curves, small), [], {})
+    drawn = packing_figures.draw(small, curves, dots, study.fitted(curves, small), [], {})
     axes = {name: figure.axes[0] for name, (_, figure) in drawn.items()}
     marks = [line for line in axes["real-against-d"].lines if line.get_marker() == "D"]
     assert (8, math.log10(120)) in [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks]  # E8
@@ -405,7 +405,7 @@ def test_figures_have_points_and_a_key_for_every_kind_of_curve():
 def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
     import signal
 
-    from contexts.packing.optimize import anneal
+    from contexts.packing.search.optimize import anneal
 
     pressed: list[None] = []
 
@@ -416,7 +416,7 @@ def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monke
 
     arguments = ("optimize", "--d", 3, "--n", 13, "--out", "a.npy", "--no-constructions")
     with monkeypatch.context() as patch:
-        patch.setattr("contexts.packing.optimize.anneal", interrupted)
+        patch.setattr("contexts.packing.search.optimize.anneal", interrupted)
         code, _, err = qattn(*arguments)
     assert code == 130
     assert "is in a.npy; --resume goes on" in err

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from experiments.config import Experiment, Job, jobs, load_experiment
-from experiments.config.complaints import choices
-from experiments.config.jobs import identities
-from experiments.config.models import MODELS, TransformerModel
-from experiments.config.printing import config_text
 from experiments.errors import UserError
+from experiments.located.error_messages import choices
+from experiments.located.yaml_dump import config_text
+from experiments.schema import Experiment, Job, jobs, load_experiment
+from experiments.schema.jobs import identities
+from experiments.schema.model_kinds import MODELS, TransformerModel
 
 SMALL = """\
 task: {kind: text, path: tinyshakespeare}
@@ -299,7 +299,7 @@ def test_the_groups_of_a_kind_are_those_of_its_model(kind: str) -> None:
     """The groups of rates against the built model's own ledger."""
     from classical.presets import gpt2_style
     from classical.transformer import Transformer
-    from qattn.models import UnitaryConfig, UnitaryLM
+    from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
     model = (
         Transformer(gpt2_style(vocab=7, block=4, tie=False))

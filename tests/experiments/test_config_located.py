@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.config.located import Contradiction, Loaded, Override, load_located
-from experiments.config.reading import ConfigError, Mark, Problem, read_text
 from experiments.errors import UserError
+from experiments.located.yaml_positions import Contradiction, Loaded, Override, load_located
+from experiments.located.yaml_source import ConfigError, Mark, Problem, read_text
 
 
 class Strict(BaseModel):
@@ -132,7 +132,7 @@ def test_missing_file_folder_and_foreign_bytes(tmp_path: Path) -> None:
 def test_deep_nesting_and_exploding_aliases_end_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = lines(tmp_path, "title: " + "[" * 2000)
     assert line == "drawing.yaml:1:57: expected at most 50 levels of nesting, got more"
-    monkeypatch.setattr("experiments.config.reading.MOST_VALUES", 1000)  # checked calls are slow
+    monkeypatch.setattr("experiments.located.yaml_source.MOST_VALUES", 1000)  # checked calls are slow
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
     )

@@ -11,15 +11,15 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from experiments.config import CONFIGS, LOADERS, Experiment, load_experiment, shipped_configs
-from experiments.config.models import MODELS
-from experiments.config.reading import read_file
-from experiments.config.reference import DOCS, json_schema, markdown
-from experiments.config.tasks import TASKS
 from experiments.errors import UserError
+from experiments.located.yaml_source import read_file
+from experiments.schema import CONFIGS, LOADERS, Experiment, load_experiment, shipped_configs
+from experiments.schema.model_kinds import MODELS
+from experiments.schema.reference import DOCS, json_schema, markdown
+from experiments.schema.task_kinds import TASKS
 
 FILES = sorted(CONFIGS.rglob("*.yaml"))
-REGENERATE = "regenerate it: python -m experiments.config.reference"
+REGENERATE = "regenerate it: python -m experiments.schema.reference"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CONFIGS).as_posix())

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from contexts.packing.sic import sic
-from experiments.evaluate import mean_nats
+from contexts.packing.constructions.sic import sic
+from experiments.lm.evaluate import mean_nats
 from experiments.tasks.disambiguation import answers, disambiguation, least, where
-from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
+from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
 
 def displacements(dim: int) -> np.ndarray:

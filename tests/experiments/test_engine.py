@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from experiments.config import jobs
-from experiments.engine import plan, run_experiment, summary
 from experiments.errors import UserError
-from experiments.runs import folder_name
-from experiments.store import RunFolder
+from experiments.lm.engine import plan, run_experiment, summary
+from experiments.lm.run import folder_name
+from experiments.runs.run_folder import RunFolder
+from experiments.schema import jobs
 from tests.experiments.tiny import experiment, losses
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from experiments.files import write_bytes, write_json, write_text, write_with
+from experiments.runs.atomic_files import write_bytes, write_json, write_text, write_with
 
 
 def test_writes_and_replaces(tmp_path):

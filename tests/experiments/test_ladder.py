@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.config import Experiment, jobs, load_experiment
-from experiments.config.models import MODELS
-from experiments.engine import plan, run_experiment
 from experiments.errors import UserError
-from experiments.evaluate import evaluate
-from experiments.loading import finished, load
-from experiments.models import build_for
-from experiments.runs import load_task
-from experiments.store import read_json
+from experiments.lm.builders import build_for
+from experiments.lm.engine import plan, run_experiment
+from experiments.lm.evaluate import evaluate
+from experiments.lm.run import load_task
+from experiments.lm.trained_models import finished, load
+from experiments.runs.run_folder import read_json
+from experiments.schema import Experiment, jobs, load_experiment
+from experiments.schema.model_kinds import MODELS
 from tests.experiments.tiny import experiment
 
 SMALL = "dim: 8, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 4"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments import matching, timing
-from experiments.config import Experiment, Job, jobs, load_experiment
-from experiments.engine import plan, run_experiment, summary
 from experiments.errors import UserError
-from experiments.matching import COSTS, matched_jobs
-from experiments.store import read_json
+from experiments.lm import matching, timing
+from experiments.lm.engine import plan, run_experiment, summary
+from experiments.lm.matching import COSTS, matched_jobs
+from experiments.runs.run_folder import read_json
+from experiments.schema import Experiment, Job, jobs, load_experiment
 from tests.experiments.tiny import experiment
 
 MODELS = """\

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from contexts.packing.capacity import null_model
+from contexts.packing.bounds.capacity import null_model
 from experiments.cli import main
 from experiments.errors import UserError
-from experiments.packing.embeddings import describe
-from experiments.packing.study import embedding_point
-from experiments.packing.trained import chosen, matrices
-from experiments.packing.vectors import Vectors, load_all, load_vectors
+from experiments.studies.packing.embeddings import describe
+from experiments.studies.packing.study import embedding_point
+from experiments.studies.packing.trained_vectors import chosen, matrices
+from experiments.studies.packing.vector_files import Vectors, load_all, load_vectors
 
 
 def run(trained, model):
@@ -119,7 +119,7 @@ def test_a_text_embedding_is_held_once(tmp_path):
 
 
 def test_a_wrong_item_of_a_list_gets_one_sentence(tmp_path):
-    from experiments.config.packing import load_packing
+    from experiments.schema.packing_file import load_packing
 
     (tmp_path / "s.yaml").write_text("packing:\n  fields: [quaternion]\n")
     with pytest.raises(UserError) as error:
@@ -133,8 +133,8 @@ def test_a_wrong_item_of_a_list_gets_one_sentence(tmp_path):
 
 def test_interference_of_a_construction_is_bounded_by_its_smaller_epsilon():
     """144 Kerdock lines of R^16 at 1/4 against random ones: one active feature is never misread, kε = 1/4 < 1/2."""
-    from experiments.config.packing import InterferenceStudy, PackingStudy
-    from experiments.packing.study import interference_rows
+    from experiments.schema.packing_file import InterferenceStudy, PackingStudy
+    from experiments.studies.packing.study import interference_rows
 
     part = InterferenceStudy(d=16, n=(144,), active=(1,), trials=50)
     rows = {row["packing"]: row for row in interference_rows(PackingStudy(interference=part))}

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from experiments.cli.summary import published
-from experiments.compare import summarise
-from experiments.config import load_experiment
-from experiments.engine import run_experiment
 from experiments.errors import UserError
-from experiments.published import against_published, lines
-from experiments.store import read_json
+from experiments.lm.engine import run_experiment
+from experiments.runs.run_folder import read_json
+from experiments.schema import load_experiment
+from experiments.stats.compare import summarise
+from experiments.stats.published import against_published, lines
 from tests.experiments.tiny import experiment
 
 ENTRY = {

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.config import load_experiment, shipped_configs
-from experiments.config.reading import read_file
 from experiments.errors import UserError
+from experiments.located.yaml_source import read_file
+from experiments.schema import load_experiment, shipped_configs
 from tests.experiments.test_engine import ENVIRONMENT, VERB
 from tests.experiments.tiny import experiment
 

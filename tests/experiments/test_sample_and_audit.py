@@ -12,8 +12,8 @@ import torch
 
 from experiments import cli
 from experiments.errors import UserError
-from experiments.generate import continue_text, likeliest
-from experiments.loading import load, one_a_model
+from experiments.lm.generate import continue_text, likeliest
+from experiments.lm.trained_models import load, one_a_model
 
 
 def qattn(
@@ -114,8 +114,8 @@ def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:
     for folder in (trained / "out").glob("runs/*"):
         one = load(folder)
         record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        from experiments.evaluate import evaluate
-        from experiments.runs import load_task
+        from experiments.lm.evaluate import evaluate
+        from experiments.lm.run import load_task
 
         assert evaluate(one.model, load_task(one.job).windows()) == pytest.approx(record["val_nats"], abs=1e-6)
         assert next(load(folder, "float64").model.parameters()).dtype == torch.float64
@@ -142,7 +142,7 @@ def test_audit_of_a_configuration_and_of_a_cheat(run, trained: Path, monkeypatch
     code, out, _ = run("audit", trained / "tiny.yaml")
     assert code == 0
     assert "untrained" in out
-    from qattn.models import UnitaryLM
+    from qattn.lm.unitary import UnitaryLM
 
     honest = UnitaryLM.evolve
     monkeypatch.setattr(UnitaryLM, "evolve", lambda self, psi, angles: 1.001 * honest(self, psi, angles))
@@ -154,12 +154,12 @@ def test_audit_of_a_configuration_and_of_a_cheat(run, trained: Path, monkeypatch
 def test_a_full_disk_is_one_sentence_and_loses_nothing(run, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from experiments import files
+    from experiments.runs import atomic_files
 
     def full(path: Path, data: bytes) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(files, "write_bytes", full)
+    monkeypatch.setattr(atomic_files, "write_bytes", full)
     code, _, err = run("run", trained / "tiny.yaml", "--out", trained / "full")
     assert code == 2
     assert "the disk is full" in err

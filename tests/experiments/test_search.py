@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from experiments import engine
-from experiments.config import jobs, load_experiment
-from experiments.config.jobs import identities
-from experiments.config.schema import Search
-from experiments.engine import one_batch, plan, run_experiment
 from experiments.errors import UserError
-from experiments.records import load
-from experiments.search import choose, cooled, scaled, trials
-from experiments.store import read_json
+from experiments.lm import engine
+from experiments.lm.engine import one_batch, plan, run_experiment
+from experiments.lm.rate_search import choose, cooled, scaled, trials
+from experiments.lm.results_schema import load
+from experiments.runs.run_folder import read_json
+from experiments.schema import jobs, load_experiment
+from experiments.schema.experiment import Search
+from experiments.schema.jobs import identities
 from tests.experiments.tiny import experiment
 
 SEARCH = ("training.search={factors: [0.25, 4], steps: 6}", "training.steps=8", "training.evaluate_every=8", "seeds=1")

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.statistics import hedges, holm, least_p, paired, practical, seeds_needed, sign_flip, t_interval
+from experiments.stats.statistics import (
+    hedges,
+    holm,
+    least_p,
+    paired,
+    practical,
+    seeds_needed,
+    sign_flip,
+    t_interval,
+)
 
 # Student (1908), after Cushny and Peebles: hours of sleep gained by ten patients with two drugs (R's `sleep`).
 DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

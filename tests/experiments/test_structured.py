@@ -13,17 +13,17 @@ import torch
 from sympy.combinatorics import Permutation
 from sympy.combinatorics.named_groups import AlternatingGroup, SymmetricGroup
 
-from experiments.config import jobs, load_experiment
 from experiments.errors import UserError
-from experiments.evaluate import accuracy, evaluate
-from experiments.runs import load_task
+from experiments.lm.evaluate import accuracy, evaluate
+from experiments.lm.run import load_task
+from experiments.lm.train import stream
+from experiments.schema import jobs, load_experiment
 from experiments.tasks import Task, make_task
 from experiments.tasks.groups import elements, product_table
 from experiments.tasks.languages import TOMITA, motzkin_ways, motzkin_word, tomita
 from experiments.tasks.sequences import IGNORED
 from experiments.tasks.synthetic import distinct
 from experiments.tasks.tokenizers import SymbolTokenizer, from_json
-from experiments.train import stream
 
 
 def task(tmp_path: Path, text: str) -> Task:
@@ -350,9 +350,9 @@ def test_symbols_are_read_back_and_a_stranger_is_named() -> None:
 
 
 def test_kinds_and_builders_are_the_same() -> None:
-    from experiments.config.models import MODELS
-    from experiments.config.tasks import TASKS
-    from experiments.models import BUILDERS
+    from experiments.lm.builders import BUILDERS
+    from experiments.schema.model_kinds import MODELS
+    from experiments.schema.task_kinds import TASKS
     from experiments.tasks import BY_KIND
 
     assert set(BY_KIND) == set(TASKS)

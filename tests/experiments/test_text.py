@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from experiments.errors import UserError
 from experiments.tasks.text import DATA, text_task
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, from_json
-from qattn.instrument import InstrumentConfig, InstrumentLM
+from qattn.lm.instrument import InstrumentConfig, InstrumentLM
 
 
 def test_tiny_shakespeare_is_the_published_file_and_split() -> None:

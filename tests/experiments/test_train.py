@@ -10,15 +10,15 @@ import pytest
 import torch
 from torch import nn
 
-from experiments import checkpoint
-from experiments.config import Job, jobs
 from experiments.errors import UserError
-from experiments.evaluate import evaluate, mean_nats
-from experiments.models import build_for
-from experiments.optim import Muon, build_optimizers, orthogonalise, schedule
-from experiments.runs import load_task
-from experiments.store import RunFolder
-from experiments.train import Diverged, collapse, fit, stream
+from experiments.lm.builders import build_for
+from experiments.lm.evaluate import evaluate, mean_nats
+from experiments.lm.optim import Muon, build_optimizers, orthogonalise, schedule
+from experiments.lm.run import load_task
+from experiments.lm.train import Diverged, collapse, fit, stream
+from experiments.runs import checkpoint
+from experiments.runs.run_folder import RunFolder
+from experiments.schema import Job, jobs
 from tests.experiments.tiny import experiment, losses
 
 

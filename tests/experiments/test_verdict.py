@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.statistics import paired
-from experiments.verdict import settled, verdict
+from experiments.stats.statistics import paired
+from experiments.stats.verdict import settled, verdict
 
 
 def say(differences, comparisons=1, **options):

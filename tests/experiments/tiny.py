@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.config import Experiment, load_experiment
+from experiments.schema import Experiment, load_experiment
 
 VERSE = "the cat sat on the mat and the dog sat on the log while rain fell over hill and vale"
 

@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from qattn.decoherence import density, evolve_density
-from qattn.models import UnitaryConfig, UnitaryLM
-from qattn.readouts import Overlap, Softmax
-from qattn.states import random_states, rotate
+from qattn.core.density_matrix import density, evolve_density
+from qattn.core.readouts import Overlap, Softmax
+from qattn.core.states import random_states, rotate
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -92,7 +92,7 @@ def test_ablations_do_not_claim_strict_unitarity() -> None:
 
 
 def test_an_ablation_does_not_pass_for_a_circuit() -> None:
-    from qattn.circuits.language import compile_model
+    from qattn.circuits.compile.language_model import compile_model
 
     with pytest.raises(ValueError, match="only the strictly unitary model becomes a circuit"):
         compile_model(small(dephasing=0.5), texts()[0])

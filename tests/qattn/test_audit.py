@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from qattn import audit
-from qattn.models import UnitaryConfig, UnitaryLM
-from qattn.states import random_states
-from qattn.unitaries import haar
+from qattn.core import audit
+from qattn.core.states import random_states
+from qattn.core.unitaries import haar
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 
 def generator(seed: int = 0) -> torch.Generator:

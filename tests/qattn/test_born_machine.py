@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qattn.audit import causality_defect, normalisation_defect
-from qattn.born_machine import BornMachineConfig, BornMachineLM
-from qattn.states import random_states
+from qattn.core.audit import causality_defect, normalisation_defect
+from qattn.core.states import random_states
+from qattn.lm.born_machine import BornMachineConfig, BornMachineLM
 
 
 def machine(seed: int = 0, **fields: object) -> BornMachineLM:

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from qattn.audit import causality_defect, inner_product_drift, linearity_defect, norm_drift, reversal_error
-from qattn.circuit_model import DENSE, CircuitConfig, CircuitLM, phase_table
-from qattn.circuits import device, engine
-from qattn.circuits.ansatz import ANSATZE, build
-from qattn.circuits.unitary import unitaries
-from qattn.measurement import Bits
-from qattn.states import random_states
+from qattn.circuits.ir.ansatz import ANSATZE, build
+from qattn.circuits.simulate import pennylane_device, statevector
+from qattn.circuits.simulate.whole_unitary import unitaries
+from qattn.core.audit import causality_defect, inner_product_drift, linearity_defect, norm_drift, reversal_error
+from qattn.core.measurement import Bits
+from qattn.core.states import random_states
+from qattn.lm.circuit import DENSE, CircuitConfig, CircuitLM, phase_table
 
 SIZES = {"layers": 2, "heads": 1, "key_dim": 4, "hidden": 8, "embedding": 5, "rank": 2, "gain": 1.0, "near": 1.0}
 WIDE = {
@@ -52,7 +52,7 @@ def test_pennylane_finds_the_same_state_on_the_same_parameters(
         angles = model.angles(tokens)
         ours = model.evolve(model.prepare(), angles)[0]
         values = angles[:, 0].transpose(0, 1).flatten(1)
-        theirs = device.state_vector(model.template, model.gate_parameters(), values, "default.qubit")
+        theirs = pennylane_device.state_vector(model.template, model.gate_parameters(), values, "default.qubit")
         assert ours.dtype == {torch.float32: torch.complex64, torch.float64: torch.complex128}[dtype]
         assert (ours - theirs).abs().max() < tolerance
         chances = theirs.abs().square()
@@ -77,7 +77,7 @@ def test_gradients_agree_with_pennylanes_backpropagation() -> None:
 
         return qml.probs(wires=range(3))
 
-    theirs = device.node(model.template, measure, diff_method="backprop")(parameters, values)[3]
+    theirs = pennylane_device.node(model.template, measure, diff_method="backprop")(parameters, values)[3]
     by_gate, by_text = torch.autograd.grad(theirs, [parameters, values])
     assert abs(chance.item() - theirs.item()) < 1e-12
     assert (torch.cat([ours[1], ours[2].flatten()]) - by_gate).abs().max() < 1e-12
@@ -112,7 +112,7 @@ def test_whole_matrices_are_the_engines_and_so_are_their_gradients(name: str) ->
         return
     identity = torch.eye(8, dtype=torch.complex128)
     fast = unitaries(circuit, values)
-    slow = torch.stack([engine.run(circuit, row, states=identity).amplitudes().mT for row in values])
+    slow = torch.stack([statevector.run(circuit, row, states=identity).amplitudes().mT for row in values])
     assert (fast - slow).abs().max() < 1e-12
     if circuit.n_parameters:
         weights = torch.randn(fast.shape, generator=generator(4), dtype=torch.complex128)
@@ -125,7 +125,7 @@ def test_the_heisenberg_ring_is_the_exponential_of_its_terms(n: int) -> None:
     """One layer is the product over e^{−iθP/2} in the order of the gates; at zero the identity."""
     from scipy.linalg import expm
 
-    from qattn.circuits.circuit import pauli_matrix
+    from qattn.circuits.ir.circuit import pauli_matrix
 
     circuit = build("HeisenbergRing", n, 1)
     values = torch.randn(1, circuit.n_parameters, generator=generator(n), dtype=torch.float64)

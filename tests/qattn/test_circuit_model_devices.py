@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.config import load_experiment
-from experiments.engine import run_experiment
-from qattn.circuit_model import CircuitConfig, CircuitLM
-from qattn.circuits.language import CompiledText, compile_model
+from experiments.lm.engine import run_experiment
+from experiments.schema import load_experiment
+from qattn.circuits.compile.language_model import CompiledText, compile_model
+from qattn.lm.circuit import CircuitConfig, CircuitLM
 from tests.experiments.tiny import experiment
 
 

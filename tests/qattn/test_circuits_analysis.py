@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from qattn.circuits import analysis, sensitivity
-from qattn.circuits.ansatz import build
-from qattn.circuits.circuit import Circuit, Slot, gate
-from qattn.circuits.engine import run
-from qattn.circuits.measure import expectations
-from qattn.circuits.sim2019 import published
+from qattn.circuits.analyse import expressibility, sensitivity
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.sim2019 import published
+from qattn.circuits.simulate.readout import expectations
+from qattn.circuits.simulate.statevector import run
 
 FLOOR = 0.003  # of the published protocol
 
@@ -27,16 +27,16 @@ def test_expressibility_of_the_nineteen_circuits_is_the_published_one(layers: in
     """
     numbers = published()["expressibility"][f"layers_{layers}"]
     for number in range(1, 20):
-        found = analysis.expressibility(build(f"Sim{number}", 4, layers), seed=number)
+        found = expressibility.expressibility(build(f"Sim{number}", 4, layers), seed=number)
         error = (found.high - found.value) / 1.96 * math.sqrt(2)
         assert found.value == pytest.approx(numbers[str(number)], abs=4 * error + FLOOR), f"circuit {number}"
 
 
 def test_expressibility_of_an_idle_circuit_and_of_haar_states() -> None:
     idle = Circuit(4, (gate("RZ", 0, Slot(0)),))  # |0000> up to a phase: all fidelities are 1
-    assert analysis.expressibility(idle, pairs=500).value == pytest.approx(15 * math.log(75), rel=1e-6)
-    assert 0.002 < analysis.haar_floor(16) < 0.006
-    assert analysis.haar_bins(16).sum() == pytest.approx(1)
+    assert expressibility.expressibility(idle, pairs=500).value == pytest.approx(15 * math.log(75), rel=1e-6)
+    assert 0.002 < expressibility.haar_floor(16) < 0.006
+    assert expressibility.haar_bins(16).sum() == pytest.approx(1)
 
 
 def ghz(n: int) -> torch.Tensor:
@@ -54,10 +54,10 @@ def w_state(n: int) -> torch.Tensor:
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_meyer_wallach_of_exact_states(n: int) -> None:
     """GHZ: 1. W: 4 (n-1) / n**2. Product: 0 (Meyer and Wallach 2002; Brennen 2003)."""
-    assert analysis.meyer_wallach(ghz(n)).item() == pytest.approx(1)
-    assert analysis.meyer_wallach(w_state(n)).item() == pytest.approx(4 * (n - 1) / n**2)
+    assert expressibility.meyer_wallach(ghz(n)).item() == pytest.approx(1)
+    assert expressibility.meyer_wallach(w_state(n)).item() == pytest.approx(4 * (n - 1) / n**2)
     product = torch.ones(1, 2**n, dtype=torch.complex128) / 2 ** (n / 2)
-    assert analysis.meyer_wallach(product).item() == pytest.approx(0, abs=1e-12)
+    assert expressibility.meyer_wallach(product).item() == pytest.approx(0, abs=1e-12)
 
 
 def haar(samples: int, dimension: int, seed: int) -> torch.Tensor:
@@ -69,27 +69,27 @@ def haar(samples: int, dimension: int, seed: int) -> torch.Tensor:
 def test_meyer_wallach_and_entropy_have_their_haar_means() -> None:
     """14/17 for four qubits; Page's entropy. False alarm beyond five standard errors: below 1e-6."""
     states = haar(4000, 16, 0)
-    q = analysis.meyer_wallach(states)
-    assert analysis.haar_meyer_wallach(4) == 14 / 17
+    q = expressibility.meyer_wallach(states)
+    assert expressibility.haar_meyer_wallach(4) == 14 / 17
     assert q.mean().item() == pytest.approx(14 / 17, abs=5 * q.std().item() / 4000**0.5)
-    s = analysis.entropy(states, [2])
+    s = expressibility.entropy(states, [2])
     page = sum(1 / k for k in range(9, 17)) - 1 / 16
     assert s.mean().item() == pytest.approx(page, abs=5 * s.std().item() / 4000**0.5)
-    assert torch.allclose(s, analysis.entropy(states, [0, 1, 3]), atol=1e-10)
+    assert torch.allclose(s, expressibility.entropy(states, [0, 1, 3]), atol=1e-10)
 
 
 def test_a_deep_circuit_entangles_like_haar_and_the_published_mean_exceeds_it() -> None:
-    deep = analysis.entangling_capability(build("StronglyEntanglingLayers", 4, 8), 2000, 1)
+    deep = expressibility.entangling_capability(build("StronglyEntanglingLayers", 4, 8), 2000, 1)
     assert deep.value == pytest.approx(14 / 17, abs=3 * (deep.high - deep.low))
     # What cannot be the standard measure: a mean above Haar's for a circuit that is close to Haar in expressibility.
     assert published()["meyer_wallach"]["layers_3"]["6"] > 14 / 17 + 0.04
-    circuit_6 = analysis.entangling_capability(build("Sim6", 4, 3), 2000, 1)
+    circuit_6 = expressibility.entangling_capability(build("Sim6", 4, 3), 2000, 1)
     assert circuit_6.value < 14 / 17 + 0.01
 
 
 def test_frame_potential_of_a_deep_circuit_is_haars() -> None:
     for order in (1, 2):
-        found, bound = analysis.frame_potential(build("StronglyEntanglingLayers", 3, 8), order, 4000, 2)
+        found, bound = expressibility.frame_potential(build("StronglyEntanglingLayers", 3, 8), order, 4000, 2)
         assert bound == pytest.approx(1 / math.comb(8 + order - 1, order))
         assert found.value == pytest.approx(bound, abs=3 * (found.high - found.low))
 
@@ -113,11 +113,11 @@ def test_gradient_samples_are_gradients() -> None:
 def test_the_metric_is_pennylanes_metric_tensor() -> None:
     import pennylane as qml
 
-    from qattn.circuits import device
+    from qattn.circuits.simulate import pennylane_device
 
     circuit = build("StronglyEntanglingLayers", 2, 2)
     p = torch.linspace(0.1, 2, 12, dtype=torch.float64)
-    node = device.node(circuit, lambda: qml.expval(qml.Z(0)), "default.qubit")
+    node = pennylane_device.node(circuit, lambda: qml.expval(qml.Z(0)), "default.qubit")
     theirs = qml.metric_tensor(node, approx="block-diag")(qml.numpy.array(p.numpy(), requires_grad=True))
     ours = sensitivity.metric(circuit, p).numpy()
     blocks = np.abs(np.asarray(theirs)) > 1e-9
@@ -160,9 +160,9 @@ def test_a_loss_slice_passes_through_its_center() -> None:
 
 def test_what_cannot_be_analysed_says_why() -> None:
     with pytest.raises(ValueError, match="some but not all"):
-        analysis.entropy(ghz(2), [0, 1])
+        expressibility.entropy(ghz(2), [0, 1])
     with pytest.raises(ValueError, match="order"):
-        analysis.frame_potential(build("Sim1", 2, 1), 0)
+        expressibility.frame_potential(build("Sim1", 2, 1), 0)
     with pytest.raises(ValueError, match="light cone"):
         sensitivity.light_cone(build("Sim1", 2, 1), [5])
     with pytest.raises(ValueError, match="at least two parameters"):

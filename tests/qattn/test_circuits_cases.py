@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from qattn.circuits import device, engine, naive
-from qattn.circuits.analysis import entropy
-from qattn.circuits.ansatz import build
-from qattn.circuits.circuit import Circuit, Operation, Slot, gate
-from qattn.circuits.encode import encoded
-from qattn.circuits.measure import (
+from qattn.circuits.analyse.expressibility import entropy
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.circuit import Circuit, Operation, Slot, gate
+from qattn.circuits.ir.encode import encoded
+from qattn.circuits.ir.spec import from_dict, to_dict
+from qattn.circuits.simulate import naive, pennylane_device, statevector
+from qattn.circuits.simulate.readout import (
     check_povm,
     expectations,
     log_probabilities,
@@ -26,9 +27,8 @@ from qattn.circuits.measure import (
     pauli_action,
     sample,
 )
-from qattn.circuits.module import CircuitModule
-from qattn.circuits.simulate import simulate
-from qattn.circuits.spec import from_dict, to_dict
+from qattn.circuits.simulate.run import simulate
+from qattn.circuits.torch_module import CircuitModule
 
 NONE = torch.zeros(0, dtype=torch.float64)
 BELL = Circuit(2, (gate("Hadamard", 0), gate("CNOT", 0, 1)))
@@ -37,7 +37,7 @@ BELL = Circuit(2, (gate("Hadamard", 0), gate("CNOT", 0, 1)))
 def test_log_probabilities_have_finite_gradients_where_the_probability_is_zero() -> None:
     circuit = Circuit(2, (gate("RX", 0, Slot(0)), gate("CNOT", 0, 1)))
     p = torch.zeros(1, dtype=torch.float64, requires_grad=True)  # |00> exactly: three probabilities are 0
-    logs = log_probabilities(engine.run(circuit, p).probabilities())
+    logs = log_probabilities(statevector.run(circuit, p).probabilities())
     (gradient,) = torch.autograd.grad(logs.sum(), p)
     assert torch.isfinite(logs).all()
     assert torch.isfinite(gradient).all()
@@ -47,7 +47,7 @@ def test_log_probabilities_have_finite_gradients_where_the_probability_is_zero()
 def test_entropy_gradients_are_finite_at_and_near_product_states(angle: float) -> None:
     circuit = Circuit(3, (gate("RY", 0, Slot(0)), gate("CNOT", 0, 1)))
     p = torch.tensor([angle], dtype=torch.float64, requires_grad=True)
-    value = entropy(engine.run(circuit, p).amplitudes()[None], [0])
+    value = entropy(statevector.run(circuit, p).amplitudes()[None], [0])
     (gradient,) = torch.autograd.grad(value.sum(), p)
     assert torch.isfinite(gradient).all()
     c = math.cos(angle / 2) ** 2
@@ -59,7 +59,7 @@ def test_entropy_gradients_are_finite_at_and_near_product_states(angle: float) -
 def test_precision_is_the_parameters_and_never_promoted(real: torch.dtype, complex_: torch.dtype) -> None:
     circuit = encoded(build("StronglyEntanglingLayers", 3, 2), "angle")
     p = torch.ones(circuit.n_parameters, dtype=real, requires_grad=True)
-    final = engine.run(circuit, p, torch.ones(4, 3, dtype=real))
+    final = statevector.run(circuit, p, torch.ones(4, 3, dtype=real))
     assert final.psi.dtype == naive.state_vector(circuit, p, torch.ones(4, 3, dtype=real)).dtype == complex_
     assert final.probabilities().dtype == expectations(final, ["ZII", "XYI"]).dtype == real
     assert torch.autograd.grad(final.probabilities()[0, 0], p)[0].dtype == real
@@ -101,24 +101,24 @@ def test_functional_call_uses_the_weights_it_is_given() -> None:
 def test_the_batch_axis_is_kept_for_none_one_and_many(batch: int) -> None:
     circuit = encoded(build("StronglyEntanglingLayers", 2, 1), "angle")
     p, x = torch.ones(6), torch.ones(batch, 2)
-    final = engine.run(circuit, p, x)
+    final = statevector.run(circuit, p, x)
     assert final.amplitudes().shape == final.probabilities().shape == (batch, 4)
     assert expectations(final, ["ZI", "XX", "IZ"]).shape == (batch, 3)
     words = ["ZI", "XX", "IZ"]
-    one = device.expectations(circuit, words, p, x)
+    one = pennylane_device.expectations(circuit, words, p, x)
     assert isinstance(one, torch.Tensor)
     assert one.shape == (batch, 3)
-    assert device.probabilities(circuit, p, x).shape == (batch, 4)
-    assert engine.run(circuit, p, x[0] if batch else torch.ones(2)).probabilities().shape == (4,)
+    assert pennylane_device.probabilities(circuit, p, x).shape == (batch, 4)
+    assert statevector.run(circuit, p, x[0] if batch else torch.ones(2)).probabilities().shape == (4,)
 
 
 def test_states_keep_their_imaginary_part_on_every_route() -> None:
     circuit = Circuit(1, (gate("Hadamard", 0), gate("S", 0)))
     expected = torch.tensor([1, 1j], dtype=torch.complex128) / math.sqrt(2)
     for state in (
-        engine.run(circuit, NONE).amplitudes(),
+        statevector.run(circuit, NONE).amplitudes(),
         naive.state_vector(circuit, NONE),
-        device.state_vector(circuit, NONE).to(torch.complex128),
+        pennylane_device.state_vector(circuit, NONE).to(torch.complex128),
     ):
         assert torch.allclose(state, expected, atol=1e-12)
 
@@ -128,12 +128,13 @@ def test_one_seed_reproduces_and_two_calls_differ(name: str) -> None:
     """False alarm: 60 fair coin pairs equal by chance has probability 2**-60."""
     import pennylane as qml
 
-    first, again = (device.samples(BELL, NONE, None, name, 60, seed=5) for _ in range(2))
+    first, again = (pennylane_device.samples(BELL, NONE, None, name, 60, seed=5) for _ in range(2))
     assert np.array_equal(first, again)
-    node = device.node(BELL, lambda: qml.sample(wires=[0]), name, shots=60, seed=5)
+    node = pennylane_device.node(BELL, lambda: qml.sample(wires=[0]), name, shots=60, seed=5)
     assert not np.array_equal(np.asarray(node(NONE)), np.asarray(node(NONE)))
     assert np.array_equal(
-        sample(engine.run(BELL, NONE).probabilities(), 60, 5), sample(engine.run(BELL, NONE).probabilities(), 60, 5)
+        sample(statevector.run(BELL, NONE).probabilities(), 60, 5),
+        sample(statevector.run(BELL, NONE).probabilities(), 60, 5),
     )
 
 
@@ -175,8 +176,8 @@ def test_adjoint_and_parameter_shift_gradients_of_a_batch(name: str, method: str
     p = torch.rand(3, 4, generator=generator, dtype=torch.float64).requires_grad_()
     x = torch.rand(3, 1, generator=generator, dtype=torch.float64).requires_grad_()
     weights = torch.rand(3, 2, generator=generator, dtype=torch.float64)
-    ours = expectations(engine.run(circuit, p, x), ["ZI", "XY"])
-    theirs = device.expectations(circuit, ["ZI", "XY"], p, x, name, diff_method=method)
+    ours = expectations(statevector.run(circuit, p, x), ["ZI", "XY"])
+    theirs = pennylane_device.expectations(circuit, ["ZI", "XY"], p, x, name, diff_method=method)
     assert torch.allclose(ours, theirs.double(), atol=1e-6)
     for a, b in zip(
         torch.autograd.grad((ours * weights).sum(), (p, x)),
@@ -198,7 +199,7 @@ def test_second_derivatives_come_from_the_naive_engine_and_are_refused_by_the_fa
     assert second.item() == pytest.approx(-math.cos(0.7) / 2)  # P0 = cos(t/2)**2
     entangled = BELL.then([gate("RY", 1, Slot(0))])
     with pytest.raises(RuntimeError, match="differentiable once"):
-        torch.autograd.grad(engine.run(entangled, p).probabilities()[0], p, create_graph=True)
+        torch.autograd.grad(statevector.run(entangled, p).probabilities()[0], p, create_graph=True)
 
 
 def test_specs_survive_writing_and_reading() -> None:
@@ -210,18 +211,19 @@ def test_specs_survive_writing_and_reading() -> None:
             Operation("DiagonalQubitUnitary", (1,), (), np.exp(1j * np.arange(2))),
         ]
     )
-    from qattn.circuits.spec import Spec
+    from qattn.circuits.ir.spec import Spec
 
     first = Spec(circuit, np.linspace(0, 1, circuit.n_parameters), np.array([0.1, 0.2, 0.3]))
     again = from_dict(to_dict(first))
     states = [
-        engine.run(s.circuit, torch.tensor(s.parameters), torch.tensor(s.inputs)).amplitudes() for s in (first, again)
+        statevector.run(s.circuit, torch.tensor(s.parameters), torch.tensor(s.inputs)).amplitudes()
+        for s in (first, again)
     ]
     assert torch.equal(*states)
 
 
 def test_pauli_words_act_as_matrices() -> None:
-    from qattn.circuits.circuit import pauli_matrix
+    from qattn.circuits.ir.circuit import pauli_matrix
 
     for word in ("XYZ", "YYI", "IZX"):
         flip, factor = pauli_action(word)
@@ -236,7 +238,7 @@ def test_a_povm_through_a_naimark_ancilla_gives_the_traces() -> None:
     elements = np.array([2 / 3 * np.outer(v, v) for v in trine]).astype(complex)
     circuit = Circuit(2, (gate("RY", 1, 0.8), gate("CNOT", 0, 1)))
     dilated, ancillas = naimark(circuit, elements, [1])
-    p = marginal(engine.run(dilated, NONE).probabilities(), ancillas, dilated.qubits)[:3]
+    p = marginal(statevector.run(dilated, NONE).probabilities(), ancillas, dilated.qubits)[:3]
     state = np.array([math.cos(0.4), math.sin(0.4)])
     assert np.allclose(p.numpy(), [2 / 3 * (v @ state) ** 2 for v in trine], atol=1e-12)
     with pytest.raises(ValueError, match="add up to the identity"):

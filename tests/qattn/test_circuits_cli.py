@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from experiments.config import CONFIGS
+from experiments.schema import CONFIGS
 
 CIRCUITS = CONFIGS / "circuits"
 
@@ -147,8 +147,8 @@ def test_compiling_a_trained_run_and_a_text(ask, tmp_path: Path) -> None:
         "training: {steps: 10, batch: 4, evaluate_every: 10}\n"
         "seeds: 1\n",
     )
-    from experiments.config import load_experiment
-    from experiments.engine import run_experiment
+    from experiments.lm.engine import run_experiment
+    from experiments.schema import load_experiment
 
     assert run_experiment(load_experiment(experiment), out=tmp_path / "out", as_json=True) == 0
     ask("list")

@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group, unitary_group
 
-from qattn.circuits import engine
-from qattn.circuits.ansatz import build, butterfly_pairs
-from qattn.circuits.circuit import Circuit
-from qattn.circuits.language import compile_model, compile_text
-from qattn.circuits.noise import sweep
-from qattn.circuits.synthesis import (
+from qattn.circuits.analyse.noise import sweep
+from qattn.circuits.compile.language_model import compile_model, compile_text
+from qattn.circuits.compile.synthesis import (
     dense,
     diagonal,
     elementary,
@@ -25,14 +22,17 @@ from qattn.circuits.synthesis import (
     t_count,
     unary_block,
 )
-from qattn.models import UnitaryConfig, UnitaryLM
+from qattn.circuits.ir.ansatz import build, butterfly_pairs
+from qattn.circuits.ir.circuit import Circuit
+from qattn.circuits.simulate import statevector
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 NONE = torch.zeros(0, dtype=torch.float64)
 
 
 def matrix_of(circuit: Circuit) -> np.ndarray:
     identity = torch.eye(2**circuit.qubits, dtype=torch.complex128)
-    return engine.run(circuit, NONE, states=identity).amplitudes().mT.numpy()
+    return statevector.run(circuit, NONE, states=identity).amplitudes().mT.numpy()
 
 
 def up_to_phase(a: np.ndarray, b: np.ndarray) -> float:
@@ -62,7 +62,7 @@ def test_pyramid_and_butterfly_keep_one_excitation_and_are_orthogonal() -> None:
         circuit = build(name, 4, 1)
         assert circuit.n_parameters == count
         p = torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-        amplitudes = engine.run(circuit, p).amplitudes()
+        amplitudes = statevector.run(circuit, p).amplitudes()
         unary = amplitudes[[8, 4, 2, 1]]
         assert unary.imag.abs().max() == 0
         assert unary.abs().square().sum().item() == pytest.approx(1, abs=1e-12)
@@ -99,7 +99,7 @@ def test_dense_synthesis_is_exact_and_as_large_as_the_formula_says(n: int) -> No
 
 
 def test_t_counts_of_known_circuits() -> None:
-    from qattn.circuits.circuit import gate
+    from qattn.circuits.ir.circuit import gate
 
     assert t_count(Circuit(3, (gate("Toffoli", 0, 1, 2),))) == 7
     assert t_count(elementary(Circuit(3, (gate("Toffoli", 0, 1, 2),)))) == 7

@@ -9,10 +9,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qattn.circuits import device, engine, naive, sweep
-from qattn.circuits.ansatz import ANSATZE, build
-from qattn.circuits.circuit import Circuit, Operation, Slot
-from qattn.circuits.gates import GATES
+from qattn.circuits.ir.ansatz import ANSATZE, build
+from qattn.circuits.ir.circuit import Circuit, Operation, Slot
+from qattn.circuits.ir.gates import GATES
+from qattn.circuits.simulate import adjoint, naive, pennylane_device, statevector
 
 
 def unitary(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -71,14 +71,14 @@ def weighted(state: torch.Tensor, seed: int) -> torch.Tensor:
 def test_fast_agrees_with_pennylane(seed: int, qubits: int, length: int) -> None:
     circuit = random_circuit(seed, qubits, length)
     p = values(circuit, seed, torch.float64)
-    ours = engine.run(circuit, p).amplitudes()
-    theirs = device.state_vector(circuit, p)
+    ours = statevector.run(circuit, p).amplitudes()
+    theirs = pennylane_device.state_vector(circuit, p)
     assert torch.allclose(ours, theirs.to(torch.complex128), atol=1e-12, rtol=0)
     if circuit.n_parameters:
         mine = torch.autograd.grad(weighted(ours, seed), p)[0]
         reference = torch.autograd.grad(weighted(theirs.to(torch.complex128), seed), p)[0]
         assert torch.allclose(mine, reference, atol=1e-10, rtol=1e-10)
-    single = engine.run(circuit, p.detach().float()).amplitudes()
+    single = statevector.run(circuit, p.detach().float()).amplitudes()
     assert single.dtype == torch.complex64
     assert torch.allclose(single.to(torch.complex128), ours, atol=1e-6, rtol=0)
 
@@ -100,12 +100,12 @@ def test_batches_agree_with_the_naive_engine(
     x = torch.tensor(np.random.default_rng(seed + 1).uniform(-3, 3, (batch, circuit.n_inputs)), requires_grad=True)
     states = torch.tensor(unitary(np.random.default_rng(seed), 2**qubits)[:1]).expand(batch, -1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "LEAST_COLUMNS", 2)
-        patch.setattr(sweep, "SLICE_BYTES", 1)
+        patch.setattr(adjoint, "LEAST_COLUMNS", 2)
+        patch.setattr(adjoint, "SLICE_BYTES", 1)
         if not keep:
-            patch.setattr(sweep, "KEEP_BYTES", 0)
+            patch.setattr(adjoint, "KEEP_BYTES", 0)
         for start in (None, states):
-            fast, slow = engine.run(circuit, p, x, start).amplitudes(), naive.state_vector(circuit, p, x, start)
+            fast, slow = statevector.run(circuit, p, x, start).amplitudes(), naive.state_vector(circuit, p, x, start)
             assert fast.shape == slow.shape == (batch, 2**qubits)
             assert torch.allclose(fast, slow, atol=1e-12, rtol=0)
             if not slow.requires_grad:  # a circuit without angles
@@ -124,7 +124,7 @@ def test_every_ansatz_on_both_engines_and_its_static_shape(name: str, qubits: in
     assert circuit.n_parameters == ANSATZE[name].n_params(qubits, 2)
     p = values(circuit, 0, torch.float64)
     x = torch.linspace(-1, 1, circuit.n_inputs, dtype=torch.float64) if circuit.n_inputs else None
-    fast, slow = engine.run(circuit, p, x).amplitudes(), naive.state_vector(circuit, p, x)
+    fast, slow = statevector.run(circuit, p, x).amplitudes(), naive.state_vector(circuit, p, x)
     assert torch.allclose(fast, slow, atol=1e-12, rtol=0)
     if circuit.n_parameters:
         a, b = (torch.autograd.grad(weighted(s, 1), p)[0] for s in (fast, slow))

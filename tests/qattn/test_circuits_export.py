@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from qattn.circuits import draw, engine
-from qattn.circuits.ansatz import build
-from qattn.circuits.circuit import Circuit, Operation, gate
-from qattn.circuits.export import from_openqasm, from_pennylane, openqasm, pennylane_script
-from qattn.circuits.gates import GATES
+from qattn.circuits.compile import draw
+from qattn.circuits.compile.export import from_openqasm, from_pennylane, openqasm, pennylane_script
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.circuit import Circuit, Operation, gate
+from qattn.circuits.ir.gates import GATES
+from qattn.circuits.simulate import statevector
 
 NONE = torch.zeros(0, dtype=torch.float64)
 
@@ -31,7 +32,7 @@ def whole_gate_set(seed: int) -> Circuit:
 
 
 def fidelity(a: Circuit, b: Circuit) -> float:
-    return abs(torch.vdot(engine.run(a, NONE).amplitudes(), engine.run(b, NONE).amplitudes())).item()
+    return abs(torch.vdot(statevector.run(a, NONE).amplitudes(), statevector.run(b, NONE).amplitudes())).item()
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -64,7 +65,7 @@ def test_the_pennylane_script_runs_and_agrees() -> None:
     circuit = whole_gate_set(2)
     names: dict = {"__name__": "exported"}
     exec(pennylane_script(circuit), names)
-    assert np.allclose(names["circuit"](), engine.run(circuit, NONE).probabilities().numpy(), atol=1e-10)
+    assert np.allclose(names["circuit"](), statevector.run(circuit, NONE).probabilities().numpy(), atol=1e-10)
 
 
 def test_pennylane_templates_become_ours() -> None:
@@ -81,7 +82,7 @@ def test_pennylane_templates_become_ours() -> None:
 def test_named_ansaetze_are_pennylanes_templates(name: str, qubits: int) -> None:
     import pennylane as qml
 
-    from qattn.circuits.ansatz import ANSATZE
+    from qattn.circuits.ir.ansatz import ANSATZE
 
     shapes = ANSATZE[name].shape(qubits, 2)
     values = np.random.default_rng(1).normal(size=ANSATZE[name].n_params(qubits, 2))

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.config import CONFIGS
-from qattn.circuits.analysis import haar_log_bins
-from qattn.circuits.circuit import Circuit, Slot, gate
-from qattn.circuits.device import known_devices
-from qattn.circuits.encode import encoded
-from qattn.circuits.engine import run
-from qattn.circuits.module import CircuitModule
-from qattn.circuits.spec import from_dict, to_dict
+from experiments.schema import CONFIGS
+from qattn.circuits.analyse.expressibility import haar_log_bins
+from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.encode import encoded
+from qattn.circuits.ir.spec import from_dict, to_dict
+from qattn.circuits.simulate.pennylane_device import known_devices
+from qattn.circuits.simulate.statevector import run
+from qattn.circuits.torch_module import CircuitModule
 
 BELL = "qubits: 2\ngates: [[Hadamard, 0], [CNOT, 0, 1]]\n"
 ROTATIONS = "qubits: 2\ngates: [[RY, 0, a], [RY, 1, b], [CNOT, 0, 1]]\nseed: 0\n"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from qattn.circuits.ansatz import build
-from qattn.circuits.circuit import Circuit, Slot, gate
-from qattn.circuits.encode import encoded
-from qattn.circuits.engine import run
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.encode import encoded
+from qattn.circuits.simulate.statevector import run
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
 
 

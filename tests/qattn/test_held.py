@@ -19,7 +19,7 @@ from qattn import (
     UnitaryLM,
     UnitaryRecurrentLM,
 )
-from qattn.held import held
+from qattn.core.parametrization_cache import held
 
 SMALL: dict[str, Any] = {"embedding": 6, "hidden": 8, "rank": 3}
 MODELS = {

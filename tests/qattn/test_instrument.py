@@ -8,10 +8,10 @@ import math
 import pytest
 import torch
 
-from qattn.collapse import collapses, collapses_naive
-from qattn.decoherence import dephase
-from qattn.instrument import InstrumentConfig, InstrumentLM
-from qattn.states import normalize, random_states
+from qattn.core.density_matrix import dephase
+from qattn.core.states import normalize, random_states
+from qattn.lm.instrument import InstrumentConfig, InstrumentLM
+from qattn.lm.instrument_scan import collapses, collapses_naive
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from qattn.audit import causality_defect, linearity_defect, norm_drift, reversal_error
-from qattn.mean_field import MeanFieldConfig, MeanFieldLM
-from qattn.models import UnitaryConfig, UnitaryLM
-from qattn.states import random_states
+from qattn.core.audit import causality_defect, linearity_defect, norm_drift, reversal_error
+from qattn.core.states import random_states
+from qattn.lm.mean_field import MeanFieldConfig, MeanFieldLM
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 SIZES = {"dim": 8, "layers": 3, "heads": 2, "key_dim": 4, "embedding": 6, "hidden": 9, "rank": 2, "gain": 1.0}
 FIELDS = ["complex", "real"]

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qattn.measurement import Readout, born, log_probabilities, softmax_amplitudes
-from qattn.states import random_states
+from qattn.core.measurement import Readout, born, log_probabilities, softmax_amplitudes
+from qattn.core.states import random_states
 
 seeds = st.integers(0, 2**31)
 

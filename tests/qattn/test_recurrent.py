@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from qattn import recurrence
-from qattn.audit import causality_defect, linearity_defect, norm_drift, reversal_error
-from qattn.recurrent import RecurrentConfig, UnitaryRecurrentLM
-from qattn.states import normalize, random_states
-from qattn.transitions import Permutations
-from qattn.unitaries import isometry_defect
+from qattn.core.audit import causality_defect, linearity_defect, norm_drift, reversal_error
+from qattn.core.states import normalize, random_states
+from qattn.core.unitaries import isometry_defect
+from qattn.lm import unitary_scan
+from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
+from qattn.lm.transitions import Permutations
 
 FIELDS = ["complex", "real"]
 TRANSITIONS = ["table", "householder", "cayley", "permutation"]
@@ -44,7 +44,7 @@ def loss_of(states: torch.Tensor) -> torch.Tensor:
 def test_reflections_by_inversion_equal_the_naive_loop(field: str, factors: int) -> None:
     gates = small("householder", field, factors=factors).gates(texts())
     arguments = [part.detach().requires_grad_() for part in (start(field), *gates)]
-    fast, slow = recurrence.reflections(*arguments), recurrence.reflections_naive(*arguments)
+    fast, slow = unitary_scan.reflections(*arguments), unitary_scan.reflections_naive(*arguments)
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-13)
     for one, other in zip(*(torch.autograd.grad(loss_of(s), arguments) for s in (fast, slow)), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
@@ -55,7 +55,7 @@ def test_reflections_by_inversion_equal_the_naive_loop(field: str, factors: int)
 def test_the_table_by_inversion_equals_the_naive_loop(field: str, transition: str) -> None:
     psi = start(field).requires_grad_()
     table = small(transition, field).gates(texts()).unitaries.detach().to(psi.dtype).requires_grad_()
-    fast, slow = recurrence.table(psi, table, texts()), recurrence.table_naive(psi, table, texts())
+    fast, slow = unitary_scan.table(psi, table, texts()), unitary_scan.table_naive(psi, table, texts())
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-13)
     for one, other in zip(*(torch.autograd.grad(loss_of(s), (psi, table)) for s in (fast, slow)), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
@@ -107,7 +107,7 @@ def test_a_complex_reflection_turns_its_axis_by_phi_and_leaves_the_rest() -> Non
     k = normalize(torch.randn(6, generator=generator(), dtype=torch.complex128))
     phi = torch.tensor(0.7, dtype=torch.float64)
     beta = 1 - torch.polar(torch.ones_like(phi), phi)
-    matrix = recurrence.reflect(torch.eye(6, dtype=k.dtype), k.expand(6, 6), beta.expand(6)).mT
+    matrix = unitary_scan.reflect(torch.eye(6, dtype=k.dtype), k.expand(6, 6), beta.expand(6)).mT
     angles = torch.linalg.eigvals(matrix).angle().sort().values
     torch.testing.assert_close(angles, torch.tensor([0.0] * 5 + [0.7], dtype=torch.float64), rtol=0, atol=1e-12)
     torch.testing.assert_close(matrix @ k, (1 - beta) * k, rtol=0, atol=1e-14)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qattn.unitaries import Isometry, Mixers, haar, isometry_defect, orthonormal_columns
+from qattn.core.unitaries import Isometry, Mixers, haar, isometry_defect, orthonormal_columns
 
 seeds = st.integers(0, 2**31)
 

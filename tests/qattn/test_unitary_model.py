@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from qattn.evolution import evolve
-from qattn.models import UnitaryConfig, UnitaryLM
-from qattn.states import random_states, rotate
-from qattn.unitaries import haar
+from qattn.core.evolution import evolve
+from qattn.core.states import random_states, rotate
+from qattn.core.unitaries import haar
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 FIELDS = ["complex", "real"]
 CONTROLS = ["linear", "ngram", "mlp"]

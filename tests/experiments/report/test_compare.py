@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.compare import AUDIT, metric_of, summarise, table
+from experiments.stats.compare import AUDIT, metric_of, summarise, table
 
 TASK = "tiny_shakespeare"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.compare import summarise
 from experiments.report.ladder import order, price, rows, sort_of
 from experiments.report.page import Made, html
+from experiments.stats.compare import summarise
 
 TASK = "tiny_shakespeare"
 

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.compare import summarise
 from experiments.report import draw, write
-from experiments.report.answer import answer, audit_word, scientific
+from experiments.report.canvas import inline, png, svg
 from experiments.report.figures import plain, styles
-from experiments.report.svg import inline, png, svg
+from experiments.report.headline import answer, audit_word, scientific
+from experiments.stats.compare import summarise
 
 TASK = "tiny_shakespeare"
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7*7 }} $x$ \udce2"
@@ -127,7 +127,7 @@ def test_untrusted_text_stays_text(tmp_path, runs, tasks):
 
 @pytest.mark.parametrize("case", ["one model", "one seed", "all failed", "nothing", "no history", "old audit"])
 def test_odd_experiments_still_get_a_page(tmp_path, runs, tasks, make_run, monkeypatch, case):
-    monkeypatch.setattr("experiments.report.svg.png", lambda figure: b"")  # the slow half of the work
+    monkeypatch.setattr("experiments.report.canvas.png", lambda figure: b"")  # the slow half of the work
     if case == "one model":
         runs = [run for run in runs if run["model"] == "unitary"]
     elif case == "one seed":

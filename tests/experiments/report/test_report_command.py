@@ -7,7 +7,7 @@ import json
 import pytest
 
 from experiments.cli import main
-from experiments.records import Experiment, combine
+from experiments.lm.results_schema import Experiment, combine
 
 TASK = "tiny_shakespeare"
 

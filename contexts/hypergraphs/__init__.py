@@ -1,0 +1,1 @@
+"""Orthogonality hypergraphs with their rays: read, written, named and drawn."""

@@ -1,0 +1,361 @@
+"""Hypergraphs as text: MMP, the "2states" layout, graph6 and JSON, read and written.
+
+MMP is Megill's notation (Pavičić, Merlet, McKay, Megill, J. Phys. A 38, 1577 (2005)): one character an atom from an
+alphabet of 90, each ``+`` before it adding 90; commas between blocks, a period at the end. ``2states`` is the layout of
+Tkadlec's and Shekarriz & Svozil's programs. YAML is the caller's affair: it loads to the dictionaries used here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from contexts.hypergraphs import parsing
+from contexts.hypergraphs.hypergraph import Hypergraph, from_graph
+from contexts.hypergraphs.parsing import check_file, check_keys, is_name, is_number, parse_json, read_text, shown
+
+ALPHABET = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&'()*-/:;<=>?@[\\]^_`{|}~"
+
+
+def read_mmp(text: str, dimension: int | None = None, name: str = "") -> Hypergraph:
+    """Parse an MMP string. Atoms are named by their MMP characters and ordered as the alphabet is.
+
+    Line breaks, and blanks around blocks, are skipped and a missing final period is tolerated. The dimension is the
+    largest block's size unless given. Raises ValueError for an unknown character, a ``+`` before no character, an empty
+    block (two commas), a blank inside one (a comma is missing), a block of one atom, or text after the period.
+    """
+    packed = "".join(text.removeprefix("\ufeff").split())
+    body, _, rest = packed.partition(".")
+    if rest:
+        raise ValueError(f"an MMP string ends at its period; found {rest[:10]!r} after it (one hypergraph a file)")
+    if gap := re.search(r"[^\s,.]+[ \t]+[^\s,.]+", text):
+        raise ValueError(f"a blank stands inside the MMP block {gap[0]!r}: put a comma between blocks")
+    if not body:
+        raise ValueError("an MMP string needs at least one block; got none")
+    contexts = []
+    for number, block in enumerate(body.split(","), start=1):
+        if not block:
+            raise ValueError(f"MMP block {number} is empty: two commas in a row, or a comma at an end")
+        atoms = _mmp_atoms(block, number)
+        if len(atoms) < 2:
+            raise ValueError(
+                f"MMP block {number} ({block!r}) has one atom; a block needs two or more (is a comma too many there?)"
+            )
+        contexts.append(atoms)
+    sizes = sorted({len(c) for c in contexts})
+    if dimension is not None and sizes[-1] > dimension:
+        long = next(i for i, c in enumerate(contexts, start=1) if len(c) == sizes[-1])
+        raise ValueError(
+            f"MMP block {long} has {sizes[-1]} atoms, more than dimension {dimension} can hold (is a "
+            "comma missing there?)"
+        )
+    vertices = sorted({v for c in contexts for v in c}, key=mmp_number)
+    return Hypergraph(vertices, contexts, (), dimension or sizes[-1], name=name)
+
+
+def write_mmp(h: Hypergraph) -> str:
+    """The MMP string, with its final period. Atoms keep names that are MMP characters; otherwise they are numbered in
+    order.
+
+    Raises ValueError for exclusive pairs and for atoms in no context: MMP has no notation for either.
+    """
+    if h.pair_masks:
+        raise ValueError(
+            f"MMP cannot write the {len(h.pair_masks)} exclusive pairs; complete the contexts first, or write JSON"
+        )
+    if free := [v for v in h.vertices if not h.multiplicity[v]]:
+        raise ValueError(f"MMP cannot write atom {free[0]!r}, which is in no context; write JSON")
+    if all(_is_mmp_name(v) for v in h.vertices):
+        names = {v: v for v in h.vertices}
+    else:
+        names = {v: mmp_character(i + 1) for i, v in enumerate(h.vertices)}
+    return ",".join("".join(names[v] for v in context) for context in h.contexts) + "."
+
+
+def mmp_character(number: int) -> str:
+    """The MMP name of atom ``number`` (from 1): ``1`` … ``~``, then ``+1`` … ``+~``, ``++1`` …"""
+    prefix, place = divmod(number - 1, len(ALPHABET))
+    return "+" * prefix + ALPHABET[place]
+
+
+def mmp_number(character: str) -> int:
+    """Inverse of :func:`mmp_character`."""
+    return len(ALPHABET) * (len(character) - 1) + ALPHABET.index(character[-1]) + 1
+
+
+def _is_mmp_name(name: str) -> bool:
+    return bool(name) and name[-1] in ALPHABET and set(name[:-1]) <= {"+"}
+
+
+def _mmp_atoms(block: str, number: int) -> list[str]:
+    atoms, prefix = [], ""
+    for character in block:
+        if character == "+":
+            prefix += "+"
+        elif character in ALPHABET:
+            atoms.append(prefix + character)
+            prefix = ""
+        else:
+            raise ValueError(
+                f"MMP block {number} ({block!r}) has the character {character!r}, which is not in the MMP alphabet"
+            )
+    if prefix:
+        raise ValueError(f"MMP block {number} ({block!r}) ends in '+', which must come before a character")
+    return atoms
+
+
+def read_2states(text: str, name: str = "") -> Hypergraph:
+    """Parse the 2states layout: an optional title, ``n atoms``, ``m blocks``, ``0 proper subsets of blocks``, then m
+    block lines.
+
+    Each block line gives its size and its atoms, numbered from 1. What follows the blocks (such a program's own output)
+    is ignored. Raises ValueError naming the line. Proper subsets of blocks other than 0 are not supported.
+    """
+    last = len(text.splitlines()) + 1
+    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    title = ""
+    if lines and not (len(lines[0][1]) == 2 and lines[0][1][1] == "atoms"):
+        title = " ".join(lines.pop(0)[1])
+    counts = {}
+    for word in ("atoms", "blocks", "proper"):
+        number, fields = lines.pop(0) if lines else (last, ["the", "end", "of", "the", "file"])
+        if len(fields) < 2 or not _is_count(fields[0]) or not fields[1].startswith(word):
+            want = "0 proper subsets of blocks" if word == "proper" else f"a number and '{word}'"
+            raise ValueError(f"line {number}: expected {want}, got {shown(' '.join(fields))}")
+        counts[word] = int(fields[0])
+    if counts["proper"]:
+        raise ValueError(
+            f"{counts['proper']} proper subsets of blocks are declared; only 0 is supported (write "
+            "exclusive pairs in JSON)"
+        )
+    contexts = []
+    for number, fields in lines[: counts["blocks"]]:
+        if not all(map(_is_count, fields)) or int(fields[0]) != len(fields) - 1:
+            raise ValueError(f"line {number}: expected a size and that many atom numbers, got {' '.join(fields)!r}")
+        if outside := [f for f in fields[1:] if not 1 <= int(f) <= counts["atoms"]]:
+            raise ValueError(f"line {number}: atom {outside[0]} is not between 1 and {counts['atoms']}")
+        contexts.append([str(int(f)) for f in fields[1:]])
+    if len(contexts) < counts["blocks"]:
+        raise ValueError(f"{counts['blocks']} blocks are declared but {len(contexts)} are given")
+    if not contexts:
+        raise ValueError("the file declares no blocks")
+    vertices = [str(i + 1) for i in range(counts["atoms"])]
+    return Hypergraph(vertices, contexts, (), max(map(len, contexts)), name=name or title)
+
+
+def write_2states(h: Hypergraph) -> str:
+    """The 2states text; atoms are numbered in order. Raises ValueError for exclusive pairs, which it cannot write."""
+    if h.pair_masks:
+        raise ValueError(
+            f"the 2states layout cannot write the {len(h.pair_masks)} exclusive pairs; complete the "
+            "contexts or write JSON"
+        )
+    width = len(str(len(h.vertices)))
+    lines = [
+        h.name or "hypergraph",
+        f"{len(h.vertices)} atoms",
+        f"{len(h.contexts)} blocks",
+        "0 proper subsets of blocks",
+    ]
+    lines += [f"{len(c)}  " + " ".join(f"{h.index[v] + 1:>{width}}" for v in c) for c in h.contexts]
+    return "\n".join(lines) + "\n"
+
+
+def read_graph6(text: str, dimension: int | None = None, name: str = "") -> Hypergraph:
+    """The hypergraph of one graph6 line (:func:`contexts.hypergraphs.hypergraph.from_graph`); atoms are 0, 1, …"""
+    lines = text.split()
+    if len(lines) != 1:
+        raise ValueError(f"expected one graph6 line, got {len(lines)}")
+    code = lines[0].removeprefix(">>graph6<<")
+    if outside := [c for c in code if not 63 <= ord(c) <= 126]:
+        raise ValueError(f"{shown(code)} is not graph6: {outside[0]!r} is outside its alphabet, the characters ? to ~")
+    try:
+        graph = nx.from_graph6_bytes(code.encode())
+    except (nx.NetworkXError, ValueError, UnicodeError, IndexError) as error:
+        raise ValueError(f"{lines[0][:40]!r} is not graph6: {error}") from None
+    return from_graph(graph, dimension, name)
+
+
+def write_graph6(h: Hypergraph) -> str:
+    """The orthogonality graph as graph6, atoms in the order of the vertices. The grouping into contexts is lost."""
+    graph = nx.relabel_nodes(h.graph, h.index)
+    return nx.to_graph6_bytes(graph, nodes=range(len(h.vertices)), header=False).decode().strip()
+
+
+def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
+    """From ``{"vertices", "contexts", "exclusive_pairs"?, "dimension"?, "vectors"?, "field"?, "name"?}``.
+
+    ``vectors`` maps atoms to lists; a complex entry is written ``[re, im]``. With ``"field": "real"`` such an entry is
+    an error. Without ``vertices`` they are the atoms of the contexts and pairs, as they come. Unknown keys are errors.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"expected an object (a mapping) with 'vertices' and 'contexts', got {type(data).__name__}")
+    known = ("vertices", "contexts", "exclusive_pairs", "dimension", "vectors", "field", "name", "notes")
+    check_keys(data, known)
+    if not isinstance(data.get("name") or "", str):
+        raise ValueError(f"'name' must be a text; got {shown(data['name'])}")
+    if not isinstance(data.get("notes") or {}, Mapping):
+        raise ValueError(f"'notes' must map words to values; got {shown(data['notes'])}")
+    contexts = _lists(data, "contexts")
+    pairs = _lists(data, "exclusive_pairs")
+    vertices = data.get("vertices")
+    if vertices is None:
+        vertices = list(dict.fromkeys(str(v) for group in (*contexts, *pairs) for v in group))
+    elif not isinstance(vertices, list) or not all(map(is_name, vertices)):
+        raise ValueError(f"'vertices' must be a list of names (texts or whole numbers); got {shown(vertices)}")
+    if data.get("field", "real") not in ("real", "complex"):
+        raise ValueError(f"'field' must be real or complex, got {data['field']!r}")
+    vectors = data.get("vectors")
+    if vectors is not None:
+        if not isinstance(vectors, Mapping):
+            raise ValueError("'vectors' must map atoms to lists of numbers")
+        vectors = {str(v): _ray(f"the vector of atom {str(v)!r}", x, data.get("field")) for v, x in vectors.items()}
+    dimension = data.get("dimension")
+    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int)):
+        raise ValueError(f"'dimension' must be a positive whole number; got {shown(dimension)}")
+    if dimension is None:
+        sizes = [len(x) for x in vectors.values()] if vectors else [len(c) for c in contexts]
+        dimension = max(sizes, default=None)
+    return Hypergraph(
+        vertices, contexts, pairs, dimension, vectors, name=data.get("name") or name, notes=data.get("notes")
+    )
+
+
+def to_dict(h: Hypergraph) -> dict[str, Any]:
+    """Inverse of :func:`from_dict`, ready for JSON or YAML."""
+    data: dict[str, Any] = {"name": h.name} if h.name else {}
+    data |= {"dimension": h.dimension, "vertices": list(h.vertices)}
+    data |= {"contexts": [list(c) for c in h.contexts], "exclusive_pairs": [list(p) for p in h.exclusive_pairs]}
+    if h.vectors is not None:
+        data["field"] = "complex" if any(map(np.iscomplexobj, h.vectors.values())) else "real"
+        data["vectors"] = {v: plain(x) for v, x in h.vectors.items()}
+    return data
+
+
+def plain(vector: np.ndarray) -> list[Any]:
+    """A vector as JSON numbers; complex entries as [re, im], whole numbers as integers."""
+
+    def number(x: float) -> float | int:
+        return int(x) if float(x).is_integer() else float(x)
+
+    if np.iscomplexobj(vector):
+        return [[number(x.real), number(x.imag)] if x.imag else number(x.real) for x in vector]
+    return [number(x) for x in vector]
+
+
+def read_json(text: str, name: str = "") -> Hypergraph:
+    """Parse the JSON form of :func:`from_dict`."""
+    return from_dict(parse_json(text), name)
+
+
+def write_json(h: Hypergraph) -> str:
+    return json.dumps(to_dict(h), indent=1, ensure_ascii=False) + "\n"
+
+
+READERS: dict[str, Callable[..., Hypergraph]] = {
+    ".mmp": read_mmp,
+    ".txt": read_2states,
+    ".g6": read_graph6,
+    ".json": read_json,
+}
+WRITERS: dict[str, Callable[[Hypergraph], str]] = {
+    ".mmp": write_mmp,
+    ".txt": write_2states,
+    ".g6": write_graph6,
+    ".json": write_json,
+}
+
+
+def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
+    """Read a file by its ending: ``.mmp``, ``.txt`` (2states), ``.g6``, ``.json``. Raises ValueError, or OSError."""
+    if Path(path).suffix.lower() in READERS or Path(path).is_dir():
+        check_file(path)
+    path = Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        missing = "" if path.exists() else "there is no such file, and "
+        raise ValueError(f"{missing}the ending must be one of {', '.join(READERS)}; got {path.suffix or 'none'!r}")
+    text = read_text(path)
+    if dimension is not None and reader in (read_mmp, read_graph6):
+        return reader(text, dimension, name=path.stem)
+    h = reader(text, name=path.stem)
+    return h if dimension is None else h.replace(dimension=dimension)
+
+
+def write(h: Hypergraph, path: str | Path) -> None:
+    """Write a file by its ending (see :func:`read`)."""
+    path = Path(path)
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise ValueError(f"the ending must be one of {', '.join(WRITERS)}; got {path.suffix or 'none'!r}")
+    path.write_text(writer(h).rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9
+
+
+def _lists(data: Mapping[str, Any], key: str) -> list[list[Any]]:
+    groups = data.get(key, [])
+    if not isinstance(groups, list) or not all(isinstance(g, list) for g in groups):
+        raise ValueError(f"{key!r} must be a list of lists of atom names; got {shown(groups)}")
+    for number, group in enumerate(groups, start=1):
+        if wrong := [v for v in group if not is_name(v)]:
+            raise ValueError(
+                f"{key!r}, entry {number}: an atom's name is a text or a whole number; got {shown(wrong[0])}"
+            )
+    return groups
+
+
+def _ray(what: str, entries: Any, numbers: str | None) -> np.ndarray:
+    if not isinstance(entries, list) or not entries:
+        raise ValueError(f"{what} must be a list of numbers; got {shown(entries)}")
+    parsed: list[complex] = []
+    for entry in entries:
+        pair = entry if isinstance(entry, list) else [entry]
+        if not 1 <= len(pair) <= 2 or not all(map(is_number, pair)):
+            raise ValueError(f"{what} has the entry {shown(entry)}; write a number, or [re, im]")
+        if len(pair) == 2 and numbers == "real":
+            raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
+        parsed.append(complex(*pair))
+    is_complex = numbers == "complex" or any(isinstance(e, list) for e in entries)
+    return (
+        np.array(parsed, dtype=np.complex128 if is_complex else np.float64)
+        if is_complex
+        else np.array([x.real for x in parsed])
+    )
+
+
+def read_observables(path: Path) -> dict[str, Any] | None:
+    """The observables of a JSON file ``{"observables": {name: Pauli string or matrix}}``; None if it has no such key.
+
+    A matrix is a list of rows; complex entries are written [re, im]. Raises ValueError for anything else.
+    """
+    data = parsing.read_json(path)
+    if not isinstance(data, Mapping) or "observables" not in data:
+        return None
+    check_keys(data, ("observables",))
+    named = data["observables"]
+    if not isinstance(named, Mapping) or not named:
+        raise ValueError("'observables' must map names to Pauli strings or matrices, one or more")
+    result: dict[str, Any] = {}
+    for name, value in named.items():
+        if isinstance(value, str):
+            result[name] = value
+        elif isinstance(value, list) and value and len({len(r) if isinstance(r, list) else -1 for r in value}) == 1:
+            result[name] = np.stack(
+                [_ray(f"row {k} of observable {name!r}", row, None).astype(complex) for k, row in enumerate(value, 1)]
+            )
+            if not result[name].imag.any():
+                result[name] = result[name].real
+        else:
+            raise ValueError(
+                f"observable {name!r} must be a Pauli string or a matrix with rows of one length; got {shown(value)}"
+            )
+    return result

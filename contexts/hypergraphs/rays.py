@@ -1,0 +1,225 @@
+"""Rays beside a hypergraph: checked on entry, tested for orthogonality, completed to bases.
+
+Everything is float64 or complex128. A vector's length never matters (a ray is a line), so integer vectors such as
+(1, −1, 0) are fine; what is reported is always the overlap |⟨u|v⟩| of the normalised vectors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
+
+PARALLEL = 1e-9
+"""Two unit vectors are the same ray when the sine of the angle between them is at most this."""
+
+
+def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Check one vector for every atom and return them as float64 or complex128 arrays, lengths untouched.
+
+    Raises ValueError for a missing or unknown atom, a wrong length, an entry that is no finite number, a zero vector.
+    """
+    if unknown := [atom for atom in vectors if atom not in h.index]:
+        raise ValueError(f"a vector is given for {unknown[0]!r}, which is not among the vertices")
+    if missing := [atom for atom in h.vertices if atom not in vectors]:
+        raise ValueError(f"no vector is given for atom {missing[0]!r} (give all atoms one, or none)")
+    rays = {}
+    for atom in h.vertices:
+        try:
+            ray = np.asarray(vectors[atom])
+            ray = ray.astype(np.complex128 if np.iscomplexobj(ray) else np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"the vector of atom {atom!r} must be a list of numbers; got {vectors[atom]!r}") from None
+        if ray.ndim != 1 or not ray.size:
+            raise ValueError(f"the vector of atom {atom!r} must be one row of numbers; got shape {ray.shape}")
+        if not np.all(np.isfinite(ray)):
+            raise ValueError(f"the vector of atom {atom!r} has an entry that is not a finite number")
+        if np.linalg.norm(ray) < 1e-12:
+            raise ValueError(f"the vector of atom {atom!r} is zero: it spans no ray")
+        rays[atom] = ray
+    usual = Counter(ray.size for ray in rays.values()).most_common(1)[0][0]  # the odd one out is to blame
+    length = usual if h.dimension is None else h.dimension
+    if wrong := [atom for atom, ray in rays.items() if ray.size != length]:
+        raise ValueError(f"the vector of atom {wrong[0]!r} must be {length} numbers; got {rays[wrong[0]].size}")
+    return rays
+
+
+def unit_matrix(h: Hypergraph) -> np.ndarray:
+    """The normalised vectors as rows, (atoms, dimension), in the order of the vertices."""
+    if h.vectors is None:
+        raise ValueError("this needs vectors, and the hypergraph has none (realize finds some)")
+    rows = np.stack([h.vectors[v] for v in h.vertices])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class VectorCheck:
+    """How well vectors represent a hypergraph; pairs are (atom, atom, |⟨u|v⟩| of the unit vectors)."""
+
+    not_orthogonal: list[tuple[str, str, float]]
+    parallel: list[tuple[str, str, float]]
+    extra_orthogonal: list[tuple[str, str, float]]
+
+    @property
+    def proper(self) -> bool:
+        """Adjacent atoms are orthogonal."""
+        return not self.not_orthogonal
+
+    @property
+    def injective(self) -> bool:
+        """Proper, and different atoms have different rays."""
+        return self.proper and not self.parallel
+
+    @property
+    def faithful(self) -> bool:
+        """Injective, and atoms are orthogonal *only* if adjacent (the iff sense)."""
+        return self.injective and not self.extra_orthogonal
+
+    @property
+    def level(self) -> str | None:
+        """The highest of proper, injective, faithful, or None."""
+        for name in ("faithful", "injective", "proper"):
+            if getattr(self, name):
+                return name
+        return None
+
+
+def check_vectors(h: Hypergraph, tolerance: float = TOLERANCE) -> VectorCheck:
+    """Compare the orthogonality of the vectors with the hypergraph's (see :class:`VectorCheck`)."""
+    tolerance = as_tolerance(tolerance)
+    unit = unit_matrix(h)
+    overlap = np.abs(unit.conj() @ unit.T)
+    found: tuple[list, list, list] = ([], [], [])
+    for i, j in combinations(range(len(h.vertices)), 2):
+        adjacent = h.neighbour_masks[i] >> j & 1
+        entry = (h.vertices[i], h.vertices[j], float(overlap[i, j]))
+        if adjacent and overlap[i, j] > tolerance:
+            found[0].append(entry)
+        if _sine(unit[i], unit[j]) <= PARALLEL:
+            found[1].append(entry)
+        if not adjacent and overlap[i, j] <= tolerance:
+            found[2].append(entry)
+    return VectorCheck(*found)
+
+
+def require_orthonormal(h: Hypergraph, tolerance: float = TOLERANCE) -> None:
+    """Raise ValueError naming the worst adjacent pair that is not orthogonal, or two atoms with one ray."""
+    check = check_vectors(h, tolerance)
+    if check.not_orthogonal:
+        a, b, size = max(check.not_orthogonal, key=lambda entry: entry[2])
+        raise ValueError(
+            f"atoms {a!r} and {b!r} should be orthogonal but |⟨{a}|{b}⟩| = {size:.3g}, more than the "
+            f"tolerance {tolerance:g}"
+            f" ({len(check.not_orthogonal)} such pairs)"
+        )
+    if check.parallel:
+        a, b, _ = check.parallel[0]
+        raise ValueError(f"atoms {a!r} and {b!r} have the same ray (nearly parallel vectors)")
+
+
+def basis(h: Hypergraph, position: int) -> np.ndarray:
+    """The unit vectors of one context as columns, (dimension, size), in the context's order."""
+    unit = unit_matrix(h)
+    return unit[[h.index[v] for v in h.contexts[position]]].T
+
+
+def null_space(rows: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+    """Orthonormal columns spanning all x with ⟨row|x⟩ = 0 for every row (Hermitian product), from an SVD."""
+    _, singular, right = np.linalg.svd(rows.conj(), full_matrices=True)
+    rank = int(np.sum(singular > tolerance))
+    return right[rank:].conj().T
+
+
+def complete(h: Hypergraph) -> Hypergraph:
+    """Fill every partial context, and every exclusive pair, up to ``dimension`` atoms.
+
+    With vectors, the missing rays are the orthogonal complement (in R³ the cross product); a ray that an atom already
+    has, up to phase, is that atom, so shared rays become intertwining atoms and a completed Peres 33 is the 57-40 set.
+    Where more than one ray is missing the complement has no preferred basis and an SVD's is taken. Without vectors,
+    fresh atoms are added. New atoms are named x1, x2, … Raises ValueError when the dimension is unknown.
+    """
+    if h.dimension is None:
+        raise ValueError("to complete contexts the dimension must be known; give it")
+    dimension = h.dimension
+    whole = [set(c) for c in h.contexts if len(c) == dimension]
+    groups = list(h.contexts) + [p for p in h.exclusive_pairs if not any(set(p) <= c for c in map(set, h.contexts))]
+    vertices = list(h.vertices)
+    rays = None if h.vectors is None else {v: x / np.linalg.norm(x) for v, x in h.vectors.items()}
+    result: list[tuple[str, ...]] = []
+    seen: set[frozenset[str]] = set()
+    for group in groups:
+        if len(group) == dimension or (len(group) == 2 and any(set(group) <= c for c in whole)):
+            new = tuple(group)
+        else:
+            new = tuple(group) + _missing(group, dimension, vertices, rays)
+        if len(new) == dimension and frozenset(new) not in seen:
+            seen.add(frozenset(new))
+            whole.append(set(new))
+            result.append(new)
+    vectors = None if rays is None else {v: (h.vectors or {}).get(v, rays[v]) for v in vertices}
+    return h.replace(vertices=vertices, contexts=result, exclusive_pairs=(), vectors=vectors)
+
+
+def _missing(
+    group: Sequence[str], dimension: int, vertices: list[str], rays: dict[str, np.ndarray] | None
+) -> tuple[str, ...]:
+    """Names of the atoms that complete ``group``; appends new ones to ``vertices`` and ``rays``."""
+    names = []
+    columns = [None] * (dimension - len(group))
+    if rays is not None:
+        gap = null_space(np.stack([rays[v] for v in group]))
+        if gap.shape[1] != len(columns):
+            raise ValueError(f"the vectors of {', '.join(group)} are not independent: no basis contains them all")
+        columns = list(gap.T)
+    for column in columns:
+        match = None
+        if rays is not None and len(columns) == 1:
+            match = next((v for v, ray in rays.items() if _sine(ray, column) <= 1e-7), None)  # type: ignore[arg-type]
+        if match is None:
+            number = 1
+            while f"x{number}" in vertices:
+                number += 1
+            match = f"x{number}"
+            vertices.append(match)
+            if rays is not None:
+                rays[match] = column  # type: ignore[assignment]
+        names.append(match)
+    return tuple(names)
+
+
+def _sine(u: np.ndarray, v: np.ndarray) -> float:
+    """Sine of the angle between two unit rays; accurate near zero, where 1 − |⟨u|v⟩|² is not."""
+    return float(np.linalg.norm(v - np.vdot(u, v) * u))
+
+
+def expand_pairs(h: Hypergraph, tolerance: float = TOLERANCE) -> Hypergraph:
+    """Add as exclusive pairs all orthogonal pairs of the vectors that no context lists."""
+    extra = [(a, b) for a, b, _ in check_vectors(h, tolerance).extra_orthogonal]
+    return h.replace(exclusive_pairs=[*h.exclusive_pairs, *extra])
+
+
+def from_vectors(vectors: Mapping[str, Any], name: str = "", tolerance: float = TOLERANCE) -> Hypergraph:
+    """The hypergraph of a set of rays: every orthonormal basis among them is a context, other orthogonal pairs are
+    exclusive.
+
+    Raises ValueError for a zero or NaN vector, and for two atoms with one ray.
+    """
+    from contexts.hypergraphs.hypergraph import from_graph
+
+    lengths = {len(v) for v in vectors.values()}
+    if len(lengths) != 1:
+        raise ValueError(f"all vectors must have one length; got lengths {sorted(lengths)}")
+    bare = Hypergraph(vectors, dimension=lengths.pop(), vectors=vectors)
+    check = check_vectors(bare, tolerance)
+    if check.parallel:
+        a, b, _ = check.parallel[0]
+        raise ValueError(f"atoms {a!r} and {b!r} have the same ray (nearly parallel vectors)")
+    graph = bare.graph.copy()
+    graph.add_edges_from((a, b) for a, b, _ in check.extra_orthogonal)
+    return from_graph(graph, bare.dimension, name).replace(vectors=vectors)

@@ -1,0 +1,1 @@
+"""Learned contexts: bases that share vectors, trained on word senses."""

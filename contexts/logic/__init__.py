@@ -1,0 +1,1 @@
+"""What follows from a hypergraph: two-valued states, graph bounds, contextuality, representations, commutation."""

@@ -1,0 +1,431 @@
+"""The verbs of ``qattn contexts`` for a notebook: the same names, the same dictionaries that ``--json`` prints.
+
+    from contexts import api
+    api.states("peres_57")["count"]          # '0'
+    api.bounds("kcbs")["theta"]              # 2.236…
+
+Every verb takes a :class:`~contexts.hypergraphs.hypergraph.Hypergraph`, the path of a file, or a name of the library.
+Results are plain data: numbers, strings, lists, None with a reason beside it; never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from contexts.hypergraphs import formats, library, parsing
+from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
+from contexts.hypergraphs.rays import check_vectors
+from contexts.logic import satisfiability, state_counting, valuations
+
+RELATION_LIMIT = 2_000
+"""Atoms past which `states` does not ask about all pairs."""
+
+PAIR_DETAIL_LIMIT = 200
+"""Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
+
+RELATIONS = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
+
+CONFLICT_LIMIT = 500_000
+"""Conflicts of the SAT solver after which the chromatic number is left undecided."""
+
+
+def get(source: Hypergraph | str | Path, dimension: int | None = None) -> Hypergraph:
+    """A hypergraph from itself, a file (by its ending) or a library name. Raises ValueError or OSError."""
+    if isinstance(source, Hypergraph):
+        return source if dimension is None else source.replace(dimension=dimension)
+    if is_path(source):
+        return formats.read(source, dimension)
+    try:
+        h = library.load(str(source))
+    except ValueError:
+        if Path(source).exists():
+            return formats.read(source, dimension)  # which says what is wrong with it
+        raise
+    return h if dimension is None else h.replace(dimension=dimension)
+
+
+def is_path(source: str | Path) -> bool:
+    """Whether a source is meant as a file and not as a library name: it has an ending or a folder, or is empty."""
+    text = str(source)
+    return isinstance(source, Path) or not text.strip() or bool(Path(text).suffix) or "/" in text
+
+
+def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict[str, Any]:
+    """Structure of a hypergraph, and whether its vectors, if any, represent it (``ok`` is the answer)."""
+    h, tolerance = get(source), as_tolerance(tolerance)
+    counts = h.multiplicity
+    result: dict[str, Any] = {
+        "name": h.name,
+        "ok": True,
+        "atoms": len(h.vertices),
+        "contexts": len(h.contexts),
+        "exclusive_pairs": len(h.pair_masks),
+        "dimension": h.dimension,
+        "context_sizes": sorted({len(c) for c in h.contexts}),
+        "partial_contexts": [list(c) for c in h.contexts if h.dimension and len(c) < h.dimension],
+        "intertwining": list(h.intertwining),
+        "leaves": [v for v in h.vertices if counts[v] == 1],
+        "in_no_context": [v for v in h.vertices if counts[v] == 0],
+        "components": nx.number_connected_components(h.graph),
+        "vectors": None,
+        "problems": [],
+    }
+    if h.vectors is not None:
+        found = check_vectors(h, tolerance)
+        result["vectors"] = {
+            "field": "complex" if any(map(np.iscomplexobj, h.vectors.values())) else "real",
+            "level": found.level,
+            "tolerance": tolerance,
+            "not_orthogonal": found.not_orthogonal,
+            "parallel": found.parallel,
+            "orthogonal_but_not_listed": found.extra_orthogonal,
+        }
+        for a, b, size in found.not_orthogonal:
+            result["problems"].append(f"{a} and {b} should be orthogonal but |⟨{a}|{b}⟩| = {size:.3g}")
+        for a, b, _ in found.parallel:
+            result["problems"].append(f"{a} and {b} are the same ray")
+        result["ok"] = not result["problems"]
+    return result
+
+
+def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, listed: bool = False) -> dict[str, Any]:
+    """Two-valued states: exact count (a decimal string), marginals, relations between atoms, colours, criticality.
+
+    ``listed`` adds up to ``limit`` states as lists of true atoms. Where the count is out of reach, ``count`` is how
+    many were found, ``complete`` is False and ``reason`` says why. Ctrl-C returns what was found by then: with
+    ``interrupted`` True and None for what was not (counting has no partial answer).
+    """
+    h = get(source)
+    result: dict[str, Any] = {
+        "definition": "one true atom in every context, at most one in every exclusive pair",
+        "count": None,
+        "complete": False,
+        "marginals": None,
+        "interrupted": False,
+    }
+    doing = "counting, which has no partial answer"
+    try:
+        listing = _count(h, limit, result)
+        if listed:
+            doing = "listing"
+            listing = listing or valuations.list_states(h, limit)
+            result["states"] = valuations.true_atoms_of_all(h, listing.states)
+            result["states_complete"] = listing.complete
+            if not listing.complete:
+                result["states_reason"] = listing.reason
+        if listing and listing.interrupted:
+            raise KeyboardInterrupt
+        if listed and listing:
+            doing = "making the partition logic"
+            result |= _partitions(h, listing)
+        doing = "asking what the states imply"
+        result |= _relations(h)
+        doing = "searching for the strong chromatic number"
+        result |= _colours(h)
+        if result["exists"] is False:
+            doing = "searching for a critical subset"
+            result["critical"] = satisfiability.is_critical(h)
+            subset = satisfiability.critical_contexts(h)
+            result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
+    except KeyboardInterrupt:
+        missing = (*RELATIONS, "exists", "strong_chromatic_number")
+        result = dict.fromkeys(missing) | result | {"interrupted": True, "interrupted_while": doing}
+    return result
+
+
+def _count(h: Hypergraph, limit: int, result: dict[str, Any]) -> valuations.Listing | None:
+    """Put the exact count into ``result``, or how many a listing finds, which is then returned."""
+    try:
+        counts = state_counting.count_with_marginals(h)
+    except (state_counting.TooWide, MemoryError) as error:
+        listing = valuations.list_states(h, limit)
+        result |= {"count": str(len(listing.states)), "complete": listing.complete}
+        result |= {} if listing.complete else {"reason": f"{error}; {listing.reason}"}
+        return listing
+    result |= {"count": str(counts.total), "complete": True}
+    result["marginals"] = {v: str(n) for v, n in counts.marginals.items()}
+    return None
+
+
+def _colours(h: Hypergraph) -> dict[str, Any]:
+    try:
+        return {"strong_chromatic_number": satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)}
+    except satisfiability.Undecided as error:
+        return {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
+
+
+def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
+    """The partition logic of a small separating set of the listed states, or None with the reason."""
+    try:
+        few = valuations.separating_subset(h, listing.states)
+        logic = valuations.partition_logic(h, few)
+    except ValueError as error:
+        return {"partition_logic": None, "partition_logic_reason": str(error)}
+    return {
+        "partition_logic": {v: list(numbers) for v, numbers in logic.items()},
+        "partition_logic_states": [list(valuations.true_atoms(h, s)) for s in few],
+    }
+
+
+def _relations(h: Hypergraph) -> dict[str, Any]:
+    if len(h.vertices) > RELATION_LIMIT:
+        exists = satisfiability.find_state(h) is not None
+        return {
+            "exists": exists,
+            **dict.fromkeys(RELATIONS),
+            "relations_reason": f"not asked past {RELATION_LIMIT} atoms",
+        }
+    found = satisfiability.relations(h)
+    listed = {key: getattr(found, key) for key in RELATIONS}
+    return {"exists": found.exists} | {
+        k: [list(p) for p in v] if "_" in k and k != "never_true" else v for k, v in listed.items()
+    }
+
+
+def commute(
+    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None = None, tolerance: float = TOLERANCE
+) -> dict[str, Any]:
+    """Which pairs of contexts, as maximal observables, commute; ``source`` may also be a file of observables.
+
+    Such a file is JSON ``{"observables": {name: matrix or Pauli string}}``; complex entries are written [re, im].
+    """
+    from contexts.logic import observables as obs
+
+    labels, stack, bases = _observables(source, eigenvalues)
+    norms, table = obs.commute_table(stack, tolerance)
+    pairs = []
+    for i in range(len(labels)):
+        for j in range(i + 1, len(labels)):
+            pair: dict[str, Any] = {
+                "a": labels[i],
+                "b": labels[j],
+                "norm": float(norms[i, j]),
+                "commute": bool(table[i, j]),
+            }
+            if bases is not None and len(labels) <= PAIR_DETAIL_LIMIT:
+                pair["unbiasedness"] = obs.mutual_unbiasedness(bases[i], bases[j])
+                pair["entropic_bound_bits"] = obs.maassen_uffink(bases[i], bases[j])
+                pair["incompatibility"] = obs.incompatibility(bases[i], bases[j])
+            pairs.append(pair)
+    return {
+        "pairs": pairs,
+        "all_commute": bool(table.all()),
+        "largest_commuting": [[labels[i] for i in s] for s in obs.largest_commuting_subsets(table)],
+        "degenerate": [label for label, m in zip(labels, stack, strict=True) if obs.spectral_form(m).degenerate],
+        "labels": labels,
+        "norms": norms.tolist(),
+        "tolerance": tolerance,
+    }
+
+
+def _observables(
+    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None
+) -> tuple[list[str], np.ndarray, np.ndarray | None]:
+    """Names, matrices, and bases where the source gives vectors."""
+    from contexts.logic import observables as obs
+
+    if not isinstance(source, Hypergraph) and Path(source).suffix.lower() == ".json":
+        named = formats.read_observables(Path(source))
+        if named is not None:
+            first = next(iter(named.values()))
+            side = 2 ** min(len(first.lstrip("+-")), obs.QUBIT_LIMIT) if isinstance(first, str) else len(first)
+            obs.check_entries(len(named) * side**2)
+            checked = {}
+            for name, given in named.items():
+                try:
+                    checked[name] = obs.hermitian(obs.pauli(given) if isinstance(given, str) else given)
+                except ValueError as error:
+                    raise ValueError(f"observable {name!r}: {error}") from None
+                if len(checked[name]) != side:
+                    raise ValueError(
+                        f"all observables must have one size; the first is {side} × {side} and {name!r} is "
+                        f"{len(checked[name])} × {len(checked[name])}"
+                    )
+            return list(checked), np.stack(list(checked.values())), None
+    h = get(source)
+    bases = obs.context_bases(h)
+    labels = ["{" + ",".join(c) + "}" for c in h.contexts]
+    return labels, obs.context_observables(h, eigenvalues), bases
+
+
+def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int] | None = None) -> dict[str, Any]:
+    """α, θ and α* with their certificates, and a verdict that says which definition it used.
+
+    ``weights`` is None (1 each), ``"multiplicity"`` (contexts an atom lies in) or a number for each atom. θ is given by
+    a feasible primal value ``theta`` and a dual one ``theta_dual``: the true θ lies between them, up to rounding.
+    """
+    from contexts.logic import graph_bounds as b
+
+    h = get(source)
+    alpha = b.independence_number(h, weights)
+    star = b.fractional_packing(h, weights)
+    result: dict[str, Any] = {
+        "weights": weights if isinstance(weights, str) else "user" if weights else "unit",
+        "alpha": alpha.value,
+        "theta": None,
+        "theta_dual": None,
+        "alpha_star": star.value,
+        "alpha_star_dual": star.dual,
+        "contexts": len(h.contexts),
+        "certificate": {
+            "independent_set": alpha.independent_set,
+            "alpha_upper": alpha.upper,
+            "fractional_packing": star.assignment,
+            "clique_cover": [[clique, y] for clique, y in star.cover],
+        },
+    }
+    theta = None
+    try:
+        theta = b.lovasz(h, weights)
+    except b.TooLarge as error:
+        result["theta_reason"] = str(error)
+    if theta is not None:
+        result |= {"theta": theta.value, "theta_dual": theta.dual}
+        result["certificate"]["theta"] = {
+            "atoms": theta.atoms,
+            "primal_matrix": theta.primal_matrix.tolist(),
+            "dual_matrix": theta.dual_matrix.tolist(),
+            "meaning": "primal: X ⪰ 0, tr X = 1, 0 on exclusive pairs; dual: √(wᵢwⱼ) off the "
+            "exclusive pairs, θ ≤ largest eigenvalue",
+        }
+    result["verdict"] = _verdict(h, result["weights"], alpha, theta)
+    return result
+
+
+def _verdict(h: Hypergraph, label: str, alpha: Any, theta: Any) -> dict[str, Any]:
+    """Three statements that differ, each with the definition it rests on; None where it was not decided."""
+    gap = (
+        None
+        if theta is None
+        else True
+        if theta.value > alpha.upper + 1e-6
+        else False
+        if theta.dual < alpha.value + 1e-4
+        else None
+    )
+    verdict = {
+        "no_two_valued_state": {
+            "definition": "Kochen–Specker: no assignment of one true atom to every context, at most "
+            "one to every exclusive pair",
+            "answer": satisfiability.find_state(h) is None,
+        },
+        "theta_exceeds_alpha": {
+            "definition": f"Cabello–Severini–Winter: θ > α with {label} weights, so some state and "
+            "vectors beat every mixture"
+            " of classical assignments of this sum (it says nothing of other weights)",
+            "answer": gap,
+        },
+    }
+    if (
+        h.dimension
+        and h.contexts
+        and all(len(c) == h.dimension for c in h.contexts)
+        and label == "multiplicity"
+        and theta
+    ):
+        verdict["no_representation"] = {
+            "definition": f"θ_w < number of contexts ({len(h.contexts)}): no vectors make every "
+            "context an orthonormal basis",
+            "answer": bool(theta.dual < len(h.contexts) - 1e-6),
+        }
+    return verdict
+
+
+def realize(
+    source: Hypergraph | str | Path,
+    level: str = "injective",
+    complex_rays: bool = False,
+    seed: int = 0,
+    restarts: int = 20,
+    fresh: bool = False,
+) -> dict[str, Any]:
+    """Vectors for the atoms, or a certificate that there are none; ``realizable`` answers for the asked ``level``.
+
+    ``levels`` answers for proper, injective and faithful apart: True, False (proved) or None (nothing found, no proof).
+    """
+    from contexts.logic.realization import realize as search
+
+    h = get(source)
+    found = search(h, level, complex_rays, seed, restarts, fresh)
+    result: dict[str, Any] = {
+        "realizable": found.levels[level],
+        "asked": level,
+        "level": found.level,
+        "levels": found.levels,
+        "vectors": None if found.vectors is None else {v: formats.plain(x) for v, x in found.vectors.items()},
+        "how": found.how,
+        "certificate": found.certificate,
+        "flex": found.flex,
+        "flex_of": "complex rays"
+        if found.vectors and any(map(np.iscomplexobj, found.vectors.values()))
+        else "real rays",
+        "tried": found.tried,
+        "interrupted": found.interrupted,
+    }
+    if found.levels[level] is None:
+        result["reason"] = "nothing was found and no certificate applies: " + "; ".join(found.tried)
+    return result
+
+
+def fraction(source: str | Path) -> dict[str, Any]:
+    """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if
+    cyclic."""
+    from contexts.logic import contextuality as c
+
+    table = c.read_table(parsing.read_text(source))
+    contextual, signalling = c.contextual_fraction(table), c.signalling_fraction(table)
+    result: dict[str, Any] = {
+        "contextual_fraction": contextual,
+        "signalling_fraction": signalling,
+        "contexts": len(table.contexts),
+        "definition": "1 − largest weight of a mixture of global assignments below the table"
+        + (" (the table signals: part of the fraction is due to that alone)" if signalling > 1e-6 else ""),
+        "by_default": None,
+    }
+    try:
+        cbd = c.by_default(table)
+    except ValueError as error:
+        result["by_default_reason"] = str(error)
+    else:
+        keys = ("rank", "s_odd", "inconsistency", "excess", "contextual")
+        result["by_default"] = {key: getattr(cbd, key) for key in keys}
+    return result
+
+
+def train(task: Any = "bank", seeds: int = 6, **settings: Any) -> dict[str, Any]:
+    """Train learned contexts beside controls and baselines: see :func:`contexts.learning.sense_study.study`.
+
+    ``task`` is a :class:`~contexts.learning.classifier.SenseTask`, "bank", or a folder in CoarseWSD-20 layout. The
+    command line adds the shipped texts and the transformer, which this package does not know.
+    """
+    from contexts.learning import datasets, sense_study
+
+    if isinstance(task, str | Path):
+        task = datasets.bank() if task == "bank" else datasets.coarse_wsd(task)
+    return sense_study.study(task, range(seeds), **settings)
+
+
+def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> dict[str, Any]:
+    """Write the Greechie diagram to ``file``; ``state`` is 'any' or the names of a two-valued state's true atoms."""
+    from contexts.hypergraphs import drawing
+
+    h = get(source)
+    mask = None
+    if state == "any":
+        mask = satisfiability.find_state(h)
+        if mask is None:
+            raise ValueError("there is no two-valued state to draw")
+    elif state:
+        chosen = [name.strip() for name in state.split(",")]
+        if unknown := [v for v in chosen if v not in h.index]:
+            raise ValueError(f"the state names {unknown[0]!r}, which is not an atom")
+        if not valuations.is_state(h, chosen):
+            raise ValueError(f"({', '.join(chosen)}) are not the true atoms of a two-valued state")
+        mask = sum(1 << h.index[v] for v in set(chosen))
+    drawing.save(drawing.greechie(h, mask), file)
+    return {"file": str(file), "true": list(valuations.true_atoms(h, mask)) if mask is not None else []}

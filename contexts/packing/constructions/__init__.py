@@ -1,0 +1,1 @@
+"""Explicit packings and the catalogue of all that are known here."""

@@ -1,0 +1,1 @@
+"""Given vectors measured exactly: coherence, anisotropy, interference."""

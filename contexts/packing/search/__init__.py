@@ -1,0 +1,1 @@
+"""Packings by optimisation, with certificates."""

@@ -1,0 +1,1 @@
+"""Training and comparing language models: builders, the training loop, evaluation, search, audit, records."""

@@ -1,0 +1,67 @@
+"""Loss over a whole validation split: token-weighted, independent of batch size, never touching the training stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from qattn.core.parametrization_cache import held
+
+IGNORED = -100
+
+
+def token_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
+    """−log p of each target (Svozil, III.2: the training objective is its mean), in nats; 0 where ignored."""
+    wanted = targets != IGNORED
+    picked = log_probs.gather(-1, targets.clamp_min(0)[..., None])[..., 0]
+    return torch.where(wanted, -picked, 0.0)
+
+
+def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
+    """Mean nats over the targets that count."""
+    return token_nats(log_probs, targets).sum() / (targets != IGNORED).sum()
+
+
+@torch.no_grad()
+def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Log-probabilities and targets, ``batch`` sequences at a time, in evaluation mode and without gradients."""
+    training = model.training
+    model.eval()
+    try:
+        with held(model):
+            for inputs, targets in windows:
+                for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                    yield model(x), y
+    finally:
+        model.train(training)
+
+
+def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> float:
+    """Mean nats a token over all windows; restores the model's training mode. Sums in float64."""
+    total, count = 0.0, 0
+    for log_probs, targets in predictions(model, windows, batch):
+        total += token_nats(log_probs, targets).double().sum().item()
+        count += int((targets != IGNORED).sum())
+    return total / count
+
+
+def accuracy(
+    model: nn.Module,
+    windows: list[tuple[Tensor, Tensor]],
+    queries: Callable[[Tensor], Tensor] | None = None,
+    batch: int = 64,
+) -> float:
+    """Share of the targets that the likeliest token hits; ``queries`` says which targets are asked (None: all).
+
+    Ignored targets never count. Restores the model's training mode.
+    """
+    hits, count = 0, 0
+    for log_probs, targets in predictions(model, windows, batch):
+        asked = targets != IGNORED
+        if queries is not None:
+            asked &= queries(targets)
+        hits += int(((log_probs.argmax(-1) == targets) & asked).sum())
+        count += int(asked.sum())
+    return hits / count

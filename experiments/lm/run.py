@@ -1,0 +1,153 @@
+"""One run of an experiment: build, train, evaluate, audit, sample, record. Idempotent: its folder is its identity."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments.errors import blame
+from experiments.lm.builders import build_for, ledger
+from experiments.lm.generate import continue_text
+from experiments.lm.train import Diverged, Watch, collapse, fit
+from experiments.lm.unitarity_audit import audit_model
+from experiments.runs import atomic_files, checkpoint
+from experiments.runs.environment import peak_memory_mib, reset_peak_memory
+from experiments.runs.run_folder import RunFolder
+from experiments.schema import Job
+from experiments.schema.task_kinds import TaskConfig
+from experiments.tasks import Task, make_task
+
+AUDITED = (4, 64)
+"""Texts and their length in an audit: the first windows of the validation split."""
+
+
+@lru_cache(maxsize=4)
+def _task(name: str, config: TaskConfig) -> Task:
+    with blame(f"tasks.{name}"):
+        return make_task(name, config)
+
+
+def load_task(job: Job) -> Task:
+    """The job's task; read and tokenized once a process."""
+    return _task(job.task_name, job.task)
+
+
+def folder_name(job: Job) -> str:
+    """One folder a run, told apart by what changes its result."""
+    readable = f"{job.task_name}-{job.model_name}".replace("/", "_").replace(" ", "_")
+    return f"{readable}-s{job.seed}-{job.identity()[:8]}"
+
+
+def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch = lambda _: None) -> dict[str, Any]:
+    """Bring one run to its end and return its record, going on from wherever an earlier attempt stopped.
+
+    Without ``sample`` it is a trial: the validation loss is all that is asked of it, and its weights are not kept.
+    """
+    run = RunFolder(folder)
+    record = run.result()
+    if record is not None:
+        return record
+    torch.set_num_threads(job.training.threads)
+    reset_peak_memory()
+    task = load_task(job)
+    model = build_for(job, task)
+    atomic_files.write_text(folder / "config.yaml", job.to_yaml())
+    atomic_files.write_text(run.tokenizer, task.tokenizer.to_json())
+    failure = None
+    began, began_cpu = time.perf_counter(), time.process_time()
+    try:
+        counters = fit(model, task, job.training, job.model.optimizer, job.seed, run, watch)
+        seconds, cpu, steps = counters.seconds, counters.cpu_seconds, counters.step
+    except Diverged as problem:
+        failure = {"step": problem.step, "reason": f"{problem}; the last checkpoint before it is kept"}
+        seconds, cpu, steps = time.perf_counter() - began, time.process_time() - began_cpu, problem.step
+    finally:
+        run.close()
+    seen = len(task.train) if hasattr(model, "count") else steps * job.training.batch * task.span  # type: ignore[attr-defined]
+    record = describe(job, task, model, run) | {
+        "status": "failed" if failure else "done",
+        "failure": failure,
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "steps": steps,
+        "tokens_seen": seen,
+        "tokens_per_second": seen * job.training.threads / cpu if cpu else 0.0,
+        "peak_memory_mib": peak_memory_mib(),
+    }
+    if failure is None and sample is None:
+        record["val_nats"] = record["history"]["validation"][-1][1]
+    elif failure is None:
+        checkpoint.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
+        record |= judge(model, task, record["history"], sample or {}, job.seed)
+    run.finish(record)
+    return record
+
+
+def audited_windows(task: Task) -> torch.Tensor:
+    """The texts that models are audited on."""
+    return task.windows()[0][0][: AUDITED[0], : AUDITED[1]]
+
+
+def describe(job: Job, task: Task, model: Any, run: RunFolder) -> dict[str, Any]:
+    """What is known of a run however it ended."""
+    history: dict[str, list[list[float]]] = {"train": [], "validation": []}
+    for event in run.events():
+        if "train_nats" in event:
+            history["train"].append([event["step"], event["train_nats"]])
+        if "val_nats" in event:
+            history["validation"].append([event["step"], event["val_nats"]])
+    parts = ledger(model)
+    return {
+        "schema": 1,
+        "task": job.task_name,
+        "model": job.model_name,
+        "kind": job.model.kind,
+        "rung": job.model.rung,
+        "classical": job.model.classical,
+        "strict": bool(getattr(model, "strict", False)),
+        "seed": job.seed,
+        "parameters": sum(parts.values()),
+        "ledger": parts,
+        "flops_per_token": model.flops_per_token(task.span),
+        "threads": job.training.threads,
+        "history": history,
+        "val_nats": None,
+        "bits_per_char": None,
+        "accuracy": None,
+        "splits": {},
+        "audit": None,
+        "samples": [],
+        "collapse": collapse(history["train"]),
+        "identity": job.identity(),
+    }
+
+
+def judge(
+    model: Any, task: Task, history: dict[str, list[list[float]]], sample: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """Loss on the whole validation split, what the task itself asks, the audit, and a sample."""
+    nats = history["validation"][-1][1]
+    per_token = task.characters_per_token
+    return {
+        "val_nats": nats,
+        "bits_per_char": None if per_token is None else nats / math.log(2) / per_token,
+        **task.examine(model),
+        "audit": audit_model(model, audited_windows(task)),
+        "samples": write(model, task, sample, seed),
+    }
+
+
+def write(model: Any, task: Task, sample: dict[str, Any], seed: int) -> list[dict[str, Any]]:
+    """The sample of the report; none where a task's targets do not continue its inputs."""
+    prompt = task.prompt(sample["prompt"])
+    if prompt is None:
+        return []
+    drawing = {"temperature": sample["temperature"], "top_k": sample["top_k"]}
+    ids = continue_text(model, task.tokenizer, prompt, sample["tokens"], **drawing, seed=seed)
+    return [{"prompt": prompt, "text": task.tokenizer.decode(list(islice(ids, sample["tokens"]))), **drawing}]

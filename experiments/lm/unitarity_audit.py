@@ -1,0 +1,70 @@
+"""The audit of section "is it really unitary?": the same numbers for every model, whatever it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qattn.core import audit
+from qattn.core.states import random_states
+
+KEYS = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
+OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
+
+
+@torch.no_grad()
+def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, Any]:
+    """Measure one model on one batch of tokens (batch, time).
+
+    A model with a register (it has ``text_map``) is audited on random states under the given texts. A transformer is
+    audited on its residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model
+    has no meaning for is None with a reason. ``passed`` compares all figures of a strict model with the dtype's budget;
+    it is None for models that do not claim strict unitarity.
+    """
+    was_training = model.training
+    model.eval()
+    try:
+        return _audit(model, tokens, torch.Generator().manual_seed(seed))
+    finally:
+        model.train(was_training)
+
+
+def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, Any]:
+    log_probs = model(tokens)
+    dtype = log_probs.dtype
+    values: dict[str, float | None] = dict.fromkeys(KEYS)
+    reasons: dict[str, str] = {}
+    values["causality"] = audit.causality_defect(model, tokens, log_probs.shape[-1])
+    values["normalisation"] = audit.normalisation_defect(log_probs)
+    evolve = None
+    if hasattr(model, "text_map"):
+        values["completeness"] = model.completeness()
+        if values["completeness"] is None:
+            reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
+        text_map = model.text_map(tokens)
+        if text_map is None:
+            reasons |= dict.fromkeys(OF_VECTORS, "coherence is lost on the way: the register has no state vector")
+        else:
+            evolve, unevolve, shape, field = text_map
+            a, b = (random_states(shape, field, generator=generator, dtype=dtype) for _ in range(2))
+            values["reversal"] = audit.reversal_error(evolve, unevolve, a)
+    elif hasattr(model, "embed") and hasattr(model, "evolve"):
+        stream = model.embed(tokens)
+        length = torch.linalg.vector_norm(stream, dim=-1, keepdim=True)
+        a, b = (random_states(stream.shape, "real", generator=generator, dtype=dtype) * length for _ in range(2))
+        evolve = model.evolve
+        reasons["reversal"] = "a block with softmax and normalisation has no inverse"
+        reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
+    else:
+        reasons |= {key: "the model has no state map" for key, value in values.items() if value is None}
+    if evolve is not None:
+        values["norm_drift"] = audit.norm_drift(evolve, a)
+        values["inner_product_drift"] = audit.inner_product_drift(evolve, a, b)
+        values["linearity"] = audit.linearity_defect(evolve, a, b)
+    budget, strict = audit.BUDGET[dtype], getattr(model, "strict", False)
+    passed = all(value is not None and value <= budget for value in values.values()) if strict else None
+    frame = getattr(getattr(model, "readout", None), "frame_ratio", None)
+    facts = {"dtype": str(dtype).removeprefix("torch."), "budget": budget, "passed": passed, "reasons": reasons}
+    return {**values, **({} if frame is None else {"frame_ratio": frame()}), **facts}

@@ -1,0 +1,1 @@
+"""The one runtime of long work: folders, atomic files, checkpoints, progress, workers."""

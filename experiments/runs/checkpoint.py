@@ -1,0 +1,104 @@
+"""The whole training state in one safetensors file: parameters, optimisers, random generators, counters. No pickle.
+
+Written atomically. Tied tensors are stored once and stay tied, because loading copies into the existing tensors.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from experiments.errors import UserError
+from experiments.runs import atomic_files
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter and persistent buffer of the model once, tied ones under their first name."""
+    persistent = set(model.state_dict())
+    buffers = {name: tensor for name, tensor in model.named_buffers() if name in persistent}
+    return {name: tensor.detach().contiguous() for name, tensor in (dict(model.named_parameters()) | buffers).items()}
+
+
+def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+    """Write tensors and a JSON metadata entry, atomically."""
+    data = safetensors.torch.save(tensors, {"qattn": json.dumps(metadata)})
+    atomic_files.write_bytes(path, data)
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`save` wrote; one sentence when the file is damaged or somebody else's."""
+    try:
+        with safetensors.safe_open(path, "pt") as file:
+            metadata = json.loads((file.metadata() or {})["qattn"])
+            return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; has this run finished?") from None
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
+        mend = "delete this run's folder and repeat the command to train it again"
+        raise UserError(f"{path}: not a checkpoint this program wrote ({error}); {mend}") from error
+
+
+@torch.no_grad()
+def restore(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Copy stored weights into ``model``; names and shapes must agree, but for counts, whose sizes the file knows."""
+    if hasattr(model, "adopt"):
+        try:
+            model.adopt(tensors)  # type: ignore[operator]
+        except KeyError as error:
+            raise UserError(f"{path}: holds no {error.args[0]}; train the run again with --fresh") from None
+        return
+    own = dict(model.named_parameters()) | dict(model.named_buffers())
+    for name in weights(model):
+        if name not in tensors or tensors[name].shape != own[name].shape:
+            found = "nothing" if name not in tensors else f"shape {tuple(tensors[name].shape)}"
+            raise UserError(f"{path}: {name} should have shape {tuple(own[name].shape)}, the file has {found}")
+        own[name].copy_(tensors[name])
+
+
+def save_training(
+    path: Path,
+    model: nn.Module,
+    optimizers: list[torch.optim.Optimizer],
+    generator: torch.Generator,
+    counters: dict[str, Any],
+) -> None:
+    """Everything that must be known to go on bit for bit: weights, optimisers, both random generators, counters."""
+    tensors = {f"model.{name}": tensor for name, tensor in weights(model).items()}
+    plain: dict[str, Any] = {}
+    for index, optimizer in enumerate(optimizers):
+        for number, state in optimizer.state_dict()["state"].items():
+            for key, value in state.items():
+                name = f"optimizer.{index}.{number}.{key}"
+                if isinstance(value, Tensor):
+                    tensors[name] = value.contiguous()
+                else:
+                    plain[name] = value
+    tensors["generator.stream"] = generator.get_state()
+    tensors["generator.global"] = torch.get_rng_state()
+    save(path, tensors, {"counters": counters, "optimizer": plain})
+
+
+def load_training(
+    path: Path, model: nn.Module, optimizers: list[torch.optim.Optimizer], generator: torch.Generator
+) -> dict[str, Any]:
+    """Put a saved training state back; returns the counters."""
+    tensors, metadata = load(path)
+    restore(model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}, path)
+    values = tensors | metadata["optimizer"]
+    for index, optimizer in enumerate(optimizers):
+        state: dict[int, dict[str, Any]] = {}
+        for name, value in values.items():
+            if name.startswith(f"optimizer.{index}."):
+                _, _, number, key = name.split(".", 3)
+                state.setdefault(int(number), {})[key] = value
+        optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    generator.set_state(tensors["generator.stream"])
+    torch.set_rng_state(tensors["generator.global"])
+    counters: dict[str, Any] = metadata["counters"]
+    return counters

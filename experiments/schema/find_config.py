@@ -1,0 +1,48 @@
+"""Experiment files by path or by shipped name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.errors import UserError
+from experiments.located.error_messages import suggestion
+from experiments.located.yaml_positions import Loaded, Override, load_located
+from experiments.schema.experiment import ExperimentFile
+from experiments.schema.resolve import Experiment, contradictions, resolve
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+def shipped_configs() -> dict[str, Path]:
+    """The YAML files that come with the package, by name (``quickstart``, ``published/nanogpt``)."""
+    return {path.relative_to(CONFIGS).with_suffix("").as_posix(): path for path in sorted(CONFIGS.rglob("*.yaml"))}
+
+
+def find_config(config: str | Path) -> Path:
+    """The file meant by CONFIG: a path, else a shipped name. Raises :class:`UserError` if it is neither."""
+    text, path, shipped = str(config), Path(config), shipped_configs()
+    if path.is_file() or (path.exists() and text not in shipped):
+        return path  # the loader says what is wrong with a folder
+    if text in shipped:
+        return shipped[text]
+    hint = suggestion(text, shipped)
+    raise UserError(f"{text}: expected a YAML file or one of the shipped {', '.join(shipped)}, got no such file{hint}")
+
+
+def read_experiment(
+    config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False
+) -> Loaded[ExperimentFile]:
+    """An experiment file as it is written, validated, with the origin of each value; ``quick``: its quick form."""
+    path = find_config(config)
+    if quick:
+        return load_located(path, ExperimentFile, overrides, contradictions, "quick")
+    loaded = load_located(path, ExperimentFile, overrides, contradictions)
+    if loaded.value.quick:  # a mistake in the quick form is one in the file
+        load_located(path, ExperimentFile, (), contradictions, "quick")
+    return loaded
+
+
+def load_experiment(config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False) -> Experiment:
+    """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one a line."""
+    return resolve(read_experiment(config, overrides, quick))

@@ -1,0 +1,132 @@
+"""The kinds of model an experiment can compare. A new kind is one class and one line in :data:`MODELS`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from experiments.schema.base import Clash, Positive, PositiveInt
+from experiments.schema.model_base import ModelConfig
+from experiments.schema.string_models import BornMachineModel
+from experiments.schema.unitary_models import (
+    CircuitModel,
+    InstrumentModel,
+    MeanFieldModel,
+    PermutationModel,
+    RecurrentModel,
+    UnitaryModel,
+)
+
+__all__ = ["MODELS", "LstmModel", "ModelConfig", "NgramModel", "TransformerModel", "UnitaryModel"]
+
+
+class TransformerModel(ModelConfig):
+    """Softmax attention, LayerNorm or RMSNorm, residual sums, feed-forward blocks."""
+
+    note: ClassVar[str] = (
+        "classical transformer; presets gpt2_style, modern, vanilla and llama, every part can be changed"
+    )
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "position", "attention", "feedforward", "norm", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
+
+    kind: Literal["transformer"]
+    """`transformer`"""
+    preset: Literal["gpt2_style", "modern", "vanilla", "llama"] = "gpt2_style"
+    """Style: where a field below is null, the preset's value holds. `vanilla` is the post-LN original, `modern` has
+    rotary positions, RMSNorm, QK-norm and ReLU², `llama` has rotary positions, RMSNorm and SwiGLU."""
+    dim: PositiveInt = 128
+    """Width of the residual stream, divisible by `heads`."""
+    layers: PositiveInt = 4
+    """Number of blocks."""
+    heads: PositiveInt = 4
+    """Attention heads of a block."""
+    hidden: PositiveInt | None = None
+    """Width of the feed-forward layer; null: four times `dim` (with swiglu 8/3 times)."""
+    norm: Literal["layer", "rms"] | None = None
+    """LayerNorm or RMSNorm; null: from the preset."""
+    norm_position: Literal["pre", "post"] | None = None
+    """Norm before each part (`pre`) or after its residual sum (`post`); null: from the preset."""
+    position: Literal["learned", "sinusoidal", "rotary", "none"] | None = None
+    """How a token knows its place; null: from the preset."""
+    activation: Literal["relu", "gelu", "swiglu", "relu2"] | None = None
+    """Non-linearity of the feed-forward layer; null: from the preset."""
+    qk_norm: bool | None = None
+    """Normalise queries and keys; null: from the preset."""
+    tie: bool | None = None
+    """Share the token embedding with the output head; null: from the preset."""
+    bias: bool | None = None
+    """Biases in the linear maps; null: from the preset."""
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+    """Share of activations dropped in training; null: from the preset."""
+    zero_init: bool | None = None
+    """Start output projections at zero; null: from the preset."""
+
+    @property
+    def places(self) -> str:
+        """The kind of positions, from the field or the preset."""
+        presets = {"gpt2_style": "learned", "modern": "rotary", "vanilla": "sinusoidal", "llama": "rotary"}
+        return self.position or presets[self.preset]
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": 2 * self.heads, "hidden": 1}
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.places == "sinusoidal" and self.dim % 2:
+            yield "dim", "an even number, since sinusoidal positions come in pairs", str(self.dim), ()
+        if self.dim % self.heads:
+            yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
+        elif (self.dim // self.heads) % 2 and self.places == "rotary":
+            got = f"{self.dim // self.heads} (dim {self.dim} over {self.heads} heads)"
+            yield "dim", "an even head size, since rotary positions turn pairs", got, ("heads",)
+
+
+class LstmModel(ModelConfig):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997): the small classical recurrent network."""
+
+    note: ClassVar[str] = "classical recurrent network with gates"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "recurrent", "head")
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
+
+    kind: Literal["lstm"]
+    """`lstm`"""
+    dim: PositiveInt = 128
+    """Hidden units of a layer."""
+    layers: PositiveInt = 1
+    """Layers."""
+    embedding: PositiveInt = 64
+    """Length of the token embeddings."""
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": 1, "embedding": 1}
+
+
+class NgramModel(ModelConfig):
+    """Counts of n-grams with add-k smoothing: no training, one pass over the training split."""
+
+    note: ClassVar[str] = "add-k counts of n-grams, the floor under every model of texts"
+    trains: ClassVar[bool] = False
+
+    kind: Literal["ngram"]
+    """`ngram`"""
+    order: Annotated[int, Field(ge=1, le=12)] = 4
+    """Tokens of an n-gram, the predicted one included."""
+    k: Positive = 0.1
+    """What is added to every count."""
+
+
+MODELS: dict[str, type[ModelConfig]] = {
+    "transformer": TransformerModel,
+    "unitary": UnitaryModel,
+    "mean_field": MeanFieldModel,
+    "unitary_recurrent": RecurrentModel,
+    "instrument": InstrumentModel,
+    "born_machine": BornMachineModel,
+    "circuit": CircuitModel,
+    "permutation": PermutationModel,
+    "lstm": LstmModel,
+    "ngram": NgramModel,
+}

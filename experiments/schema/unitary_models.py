@@ -1,0 +1,344 @@
+"""The kinds of model whose register moves by unitaries or is measured token by token: the rungs of the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from experiments.schema.base import Clash, NonNegative, Positive, PositiveInt
+from experiments.schema.model_base import ModelConfig
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Rank = PositiveInt | Literal["fit"]
+
+
+def control_clashes(model: Any) -> Iterator[Clash]:
+    """Fields of the classical control that its kind has no use for."""
+    if model.hidden is not None and model.control != "mlp":
+        got = f"control: {model.control}, which has no hidden layer; remove hidden"
+        yield "hidden", "control: mlp beside it", got, ("control",)
+    if model.ngram is not None and model.control == "linear":
+        got = "control: linear, which sees one token; remove ngram"
+        yield "ngram", "control: ngram or mlp beside it", got, ("control",)
+
+
+def filled_control(model: Any) -> dict[str, object]:
+    """What the null fields of the classical control stand for."""
+    values: dict[str, object] = {}
+    if model.control != "linear" and model.ngram is None:
+        values["ngram"] = 4
+    if model.control == "mlp" and model.hidden is None:
+        values["hidden"] = 512
+    return values
+
+
+class UnitaryModel(ModelConfig):
+    """States move by unitaries alone: phases set by the tokens, learned mixers, one Born measurement at the end."""
+
+    note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
+    rung: ClassVar[str] = "2"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+
+    kind: Literal["unitary"]
+    """`unitary`"""
+    field: Literal["complex", "real"] = "complex"
+    """`complex`: unitaries and phases; `real`: orthogonal matrices and planar rotations (`dim` must be even)."""
+    dim: PositiveInt = 96
+    """Dimension of the register, divisible by `heads`. A `projective` readout also needs a multiple of the vocabulary,
+    which can be checked only when the text has been read."""
+    layers: PositiveInt = 4
+    """Number of controlled phases, each followed by a mixer."""
+    heads: PositiveInt = 4
+    """Groups of register dimensions that share an attention score."""
+    key_dim: PositiveInt = 16
+    """Length of queries and keys."""
+    control: Literal["linear", "ngram", "mlp"] = "mlp"
+    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
+    ngram: PositiveInt | None = None
+    """Tokens the control looks at, with control ngram or mlp; null is 4."""
+    hidden: PositiveInt | None = None
+    """Width of the control's hidden layer, with control mlp; null is 512."""
+    embedding: PositiveInt = 64
+    """Length of the control's token embeddings."""
+    readout: Literal["povm", "projective", "overlap", "softmax"] = "povm"
+    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
+    compare with: `overlap` with the tokens' input states, renormalised, and `softmax` of a linear map of the state."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
+    decay: Literal["fixed", "learned"] = "fixed"
+    """How attention falls with distance: one rate a head, fixed or learned."""
+    floor: bool = True
+    """A learned depolarising channel before the readout, so that no token has probability zero."""
+    near: NonNegative = 0.3
+    """How far from the identity the mixers start. Random mixers (Haar) scramble the angles and do not train."""
+    gain: Positive = 0.2
+    """Size of the angles at the start."""
+    dephasing: Share = 0.0
+    """Ablation: share of every coherence lost before each mixer. Costs a factor `dim` (a density matrix)."""
+    unistochastic: bool = False
+    """Ablation: no coherence in the start and in the end, so that |U(x)|² acts on probabilities. Same cost."""
+    frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
+    """Ablation: parameter groups that stay as they started."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.field == "real" and self.dim % (2 * self.heads):
+            expected = f"a multiple of twice the heads ({2 * self.heads}), since a real register turns in planes"
+            yield "dim", expected, str(self.dim), ("field",)
+        elif self.dim % self.heads:
+            yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
+        yield from control_clashes(self)
+        if self.rank is not None and self.readout != "povm":
+            why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
+            yield "rank", "readout: povm beside it", f"readout: {self.readout}, {why}; remove rank", ("readout",)
+        if self.readout == "softmax" and (self.dephasing or self.unistochastic):
+            got = "'softmax', which reads a state vector, beside dephasing or unistochastic"
+            yield "readout", "a measurement", got, ("dephasing", "unistochastic")
+
+    def widths(self) -> dict[str, int]:
+        hidden = {"hidden": 1} if self.control == "mlp" else {}
+        return {"dim": self.heads * (2 if self.field == "real" else 1), **hidden, "embedding": 1}
+
+    def filled(self) -> dict[str, object]:
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+
+    def recommended_rates(self) -> dict[str, float]:
+        embedding = 4e-3 if self.control == "mlp" else 1e-2
+        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3}
+
+
+class MeanFieldModel(UnitaryModel):
+    """Rung 1: the angles also come from expectation values of earlier positions' states. Not linear in the state."""
+
+    note: ClassVar[str] = "angles also from earlier states' expectation values (time-dependent Hartree); not linear"
+    rung: ClassVar[str] = "1"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "field", "readout", "start", "floor")
+
+    kind: Literal["mean_field"]  # type: ignore[assignment]
+    """`mean_field`"""
+    features: PositiveInt = 48
+    """Expectation values a layer that join the control."""
+
+    def clashes(self) -> Iterator[Clash]:
+        yield from super().clashes()
+        for name, value in (("dephasing", self.dephasing), ("unistochastic", self.unistochastic)):
+            if value:
+                yield name, "0 or false in kind mean_field, whose angles need state vectors", str(value).lower(), ()
+        if self.readout in ("overlap", "softmax"):
+            yield "readout", "'povm' or 'projective' in kind mean_field", f"'{self.readout}'", ()
+        if self.frozen:
+            yield "frozen", "an empty list in kind mean_field", ", ".join(self.frozen), ()
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {**super().recommended_rates(), "field": 4e-3}
+
+
+class CircuitModel(ModelConfig):
+    """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
+
+    note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
+    rung: ClassVar[str] = "3"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+
+    kind: Literal["circuit"]
+    """`circuit`"""
+    qubits: Annotated[int, Field(ge=1, le=12)] = 8
+    """Wires of the register; its dimension 2^qubits is at least the vocabulary with readout `projective`."""
+    layers: PositiveInt = 6
+    """Number of angle layers, each followed by a mixer."""
+    ansatz: Literal["HeisenbergRing", "StronglyEntanglingLayers", "HardwareEfficient", "Brickwork"] = "HeisenbergRing"
+    """Gates of a mixer. `HeisenbergRing`: RX, RY, RZ on every wire and XX, YY, ZZ couplings around a ring, the identity
+    at zero. The others have fixed CNOT or CZ gates and start far from it."""
+    depth: PositiveInt = 1
+    """Repetitions of the ansatz within a mixer."""
+    pairs: Literal["ring", "all"] = "all"
+    """Which wires a ZZ angle set by the text couples: neighbours on a ring, or all pairs."""
+    heads: PositiveInt = 4
+    """Groups of angles that share an attention score; divides the angles of a layer, one a qubit and one a pair."""
+    key_dim: PositiveInt = 16
+    """Length of queries and keys."""
+    control: Literal["linear", "ngram", "mlp"] = "mlp"
+    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
+    ngram: PositiveInt | None = None
+    """Tokens the control looks at, with control ngram or mlp; null is 4."""
+    hidden: PositiveInt | None = None
+    """Width of the control's hidden layer, with control mlp; null is 512."""
+    embedding: PositiveInt = 64
+    """Length of the control's token embeddings."""
+    readout: Literal["projective", "povm"] = "projective"
+    """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
+    to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm: `rank` times the vocabulary is at least 2^qubits; null is 4,
+    `fit` the least that does, and at least 4."""
+    decay: Literal["fixed", "learned"] = "fixed"
+    """How attention falls with distance: one rate a head, fixed or learned."""
+    floor: bool = True
+    """A learned depolarising channel before the readout, so that no token has probability zero."""
+    near: NonNegative = 0.3
+    """Size of the mixers' angles at the start (radians)."""
+    gain: Positive = 0.2
+    """Size of the text's angles at the start."""
+    frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
+    """Ablation: parameter groups that stay as they started."""
+
+    @property
+    def dim(self) -> int:
+        """Of the register."""
+        return int(2**self.qubits)
+
+    @property
+    def angles(self) -> int:
+        """Angles of a layer."""
+        n = self.qubits
+        return n * (n + 1) // 2 if self.pairs == "all" or n < 3 else 2 * n
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.angles % self.heads:
+            got = f"{self.heads}; {self.qubits} qubits and pairs {self.pairs} have {self.angles}"
+            yield "heads", "a divisor of the angles of a layer", got, ("qubits", "pairs")
+        yield from control_clashes(self)
+        if self.rank is not None and self.readout == "projective":
+            yield "rank", "readout: povm beside it", "readout: projective, which has no rank; remove rank", ("readout",)
+
+    def widths(self) -> dict[str, int]:
+        return {"embedding": 1, "hidden": 1} if self.control == "mlp" else {"embedding": 1}
+
+    def filled(self) -> dict[str, object]:
+        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+
+    def recommended_rates(self) -> dict[str, float]:
+        embedding = 4e-3 if self.control == "mlp" else 1e-2
+        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
+
+
+class BornReadout(ModelConfig):
+    """Fields of a register read once, by the Born rule unless told otherwise."""
+
+    readout: Literal["povm", "projective", "softmax"] = "povm"
+    """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
+    compare with: `softmax` of an affine map of the state, which is no measurement."""
+    rank: Rank | None = None
+    """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
+    `fit` the least that does, and at least 4."""
+    floor: bool = True
+    """A learned depolarising channel before the readout, so that no token has probability zero."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.rank is not None and self.readout != "povm":
+            why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
+            got = f"readout: {self.readout}, {why}; remove rank"
+            yield "rank", "readout: povm beside it", got, ("readout",)
+
+    def filled(self) -> dict[str, object]:
+        return {"rank": 4} if self.readout == "povm" and self.rank is None else {}
+
+
+class RecurrentModel(BornReadout):
+    """Rung 2r: one register for the whole text, h_t = U(x_t) h_{t−1}."""
+
+    note: ClassVar[str] = "recurrent register turned by each token: table, Householder products or Cayley steps"
+    rung: ClassVar[str] = "2r"
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "transition", "readout", "start", "floor")
+
+    kind: Literal["unitary_recurrent"]
+    """`unitary_recurrent`"""
+    transition: Literal["table", "householder", "cayley"] = "householder"
+    """`table`: a free unitary a token; `householder`: a product of reflections set by the control; `cayley`: a Cayley
+    step of a Hamiltonian that is the token's mixture of shared ones."""
+    field: Literal["complex", "real"] = "complex"
+    """`complex`: unitaries; `real`: orthogonal matrices."""
+    dim: PositiveInt = 64
+    """Dimension of the register. It carries at most log₂ dim bits of its past (Holevo)."""
+    factors: PositiveInt | None = None
+    """Reflections a token, with transition householder; null is 2."""
+    generators: PositiveInt | None = None
+    """Shared Hamiltonians, with transition cayley; null is 16."""
+    control: Literal["linear", "ngram", "mlp"] = "linear"
+    """What sets the reflections, with transition householder: one embedding, the last `ngram`, or an `mlp` on them."""
+    ngram: PositiveInt = 4
+    """Tokens the control looks at, with control ngram or mlp."""
+    hidden: PositiveInt = 512
+    """Width of the control's hidden layer, with control mlp."""
+    embedding: PositiveInt = 64
+    """Length of the control's token embeddings."""
+    near: NonNegative = 1.0
+    """How far from the identity the unitaries start."""
+
+    def clashes(self) -> Iterator[Clash]:
+        yield from super().clashes()
+        for name, value, owner in (
+            ("factors", self.factors, "householder"),
+            ("generators", self.generators, "cayley"),
+            ("control", None if self.control == "linear" else self.control, "householder"),
+        ):
+            if value is not None and self.transition != owner:
+                got = f"transition: {self.transition}; remove {name}"
+                yield name, f"transition: {owner} beside it", got, ("transition",)
+
+    def widths(self) -> dict[str, int]:
+        fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition, "rank")
+        return {"dim": 1} if fine == "rank" and self.readout != "povm" else {"dim": 1, fine: 1}
+
+    def filled(self) -> dict[str, object]:
+        values = super().filled()
+        if self.transition == "householder" and self.factors is None:
+            values["factors"] = 2
+        if self.transition == "cayley" and self.generators is None:
+            values["generators"] = 16
+        return values
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {"embedding": 1e-2, "control": 1e-2, "transition": 1e-2, "readout": 1e-2, "start": 1e-2}
+
+
+class PermutationModel(BornReadout):
+    """Rung 4: tokens permute the basis states of one register that starts in a superposition."""
+
+    note: ClassVar[str] = "reversible automaton: learned permutations of a superposed register"
+    rung: ClassVar[str] = "4"
+    groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
+
+    kind: Literal["permutation"]
+    """`permutation`"""
+    field: Literal["complex", "real"] = "complex"
+    """Of the start's and the readout's amplitudes; the permutations have none."""
+    dim: PositiveInt = 32
+    """Basis states."""
+    temperature: Positive = 1.0
+    """Of the relaxation to doubly stochastic matrices that the gradient goes through."""
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {"transition": 3e-2, "readout": 1e-2, "start": 1e-2}
+
+
+class InstrumentModel(ModelConfig):
+    """Rung 2i: a hidden quantum Markov model; emitting a token is a measurement, after which the state goes on."""
+
+    note: ClassVar[str] = "hidden quantum Markov model; with dephasing 1 a hidden Markov model of the same size"
+    rung: ClassVar[str] = "2i"
+    groups: ClassVar[tuple[str, ...]] = ("instrument", "start", "floor")
+
+    kind: Literal["instrument"]
+    """`instrument`"""
+    field: Literal["complex", "real"] = "complex"
+    """Of the Kraus operators."""
+    dim: PositiveInt = 24
+    """Dimension of the memory."""
+    rank: PositiveInt = 4
+    """Kraus operators a token."""
+    dephasing: Share = 0.0
+    """Share of every coherence lost after each token; 1 is the classical twin."""
+    floor: bool = False
+    """A learned depolarising channel before the readout."""
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": 1, "rank": 1}
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {"instrument": 3e-3, "start": 3e-3}

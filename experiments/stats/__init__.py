@@ -1,0 +1,1 @@
+"""How sure a comparison is: intervals, paired tests, verdicts, and figures that others published."""

@@ -1,0 +1,327 @@
+"""From run records to one summary: model × task with mean, interval and cost, the paired tests, and what failed.
+
+A run record is the plain dictionary of a run's ``result.json``; this module reads no files and trains nothing. No run
+is dropped in silence: a failed one is listed with its step and reason, and each mean says how many seeds it has.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from experiments.schema.experiment import BEST_CLASSICAL
+from experiments.stats.published import against_published
+from experiments.stats.statistics import Paired, holm, paired, practical, t_interval
+from experiments.stats.verdict import settled, verdict
+
+AUDIT = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
+"""The audit's numbers (section "the audit" of the documentation), each a largest error; the worst seed's is kept."""
+
+CLASSICAL = frozenset({"transformer", "lstm"})
+"""Trained kinds among which ``reference: best classical`` looks, for records that do not say ``classical`` themselves.
+
+Counted n-grams are not among them: they have no seeds to pair and no size to match; they stay the floor."""
+
+RUNGS = {
+    "transformer": "0", "lstm": "0", "mean_field": "1", "unitary": "2", "unitary_recurrent": "2r", "instrument": "2i",
+    "permutation": "4",
+}  # fmt: skip
+"""The rung of a kind, for records that do not say it themselves."""
+
+LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
+"""Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
+
+AVERAGED = ("tokens_per_second", "seconds")
+
+Run = Mapping[str, Any]
+
+
+def summarise(
+    runs: Sequence[Run],
+    tasks: Mapping[str, Mapping[str, Any]],
+    comparison: Mapping[str, Any] | None,
+    name: str,
+    about: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The content of ``results.json``. ``about`` is repeated in it (:func:`experiments.lm.results_schema.about`).
+
+    ``comparison`` may hold ``confidence`` (0.95), ``equivalence`` (a margin in nats, 0 for none), ``reference``
+    (a model's name, "best classical", or None for all pairs) and ``metric`` ("val_nats" or "accuracy"; by default the
+    first of them that a task's runs measured). Raises ValueError for two records of one task, model and seed.
+    """
+    given = {key: value for key, value in (comparison or {}).items() if value is not None}
+    options = {"confidence": 0.95, "equivalence": 0.0, "reference": None, "metric": None, **finite(given)}
+    options |= {"confidence": float(options["confidence"]), "equivalence": float(options["equivalence"])}
+    seen: set[tuple[Any, ...]] = set()
+    for run in runs:
+        identity = (run["task"], run["model"], run["seed"])
+        if identity in seen:
+            raise ValueError("two runs of task {!r}, model {!r}, seed {}: expected one".format(*identity))
+        seen.add(identity)
+    names = list(dict.fromkeys([*tasks, *(run["task"] for run in runs)]))
+    summary: dict[str, Any] = {
+        "schema": 1,
+        "name": name,
+        "description": "",
+        "models": sorted({run["model"] for run in runs}),
+        "sweeps": {},
+        "search": None,
+        **finite(about or {}),
+        "comparison": options,
+        "tasks": {},
+        "failed": [],
+        "collapsed": [],
+    }
+    for task in names:
+        mine = [run for run in runs if run["task"] == task]
+        summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
+        stated, level = options.get("published") or [], options["confidence"]
+        summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
+    _correct(summary)
+    summary["failed"] = [
+        {"task": run["task"], "model": run["model"], "seed": run["seed"], **_failure(run)}
+        for run in sorted(runs, key=_identity)
+        if run["status"] != "done"
+    ]
+    summary["collapsed"] = [
+        {"task": run["task"], "model": run["model"], "seed": run["seed"], **finite(run["collapse"])}
+        for run in sorted(runs, key=_identity)
+        if run.get("collapse")
+    ]
+    return summary
+
+
+def metric_of(runs: Sequence[Run], wanted: str | None = None) -> str:
+    """What a task is judged by: ``wanted`` if given, else the first of val_nats and accuracy that any run measured."""
+    if wanted is not None:
+        if wanted not in ("val_nats", "accuracy"):
+            raise ValueError(f"the metric of a comparison is val_nats or accuracy, got {wanted!r}")
+        return wanted
+    measured = (key for key in ("val_nats", "accuracy") if any(_number(run.get(key)) is not None for run in runs))
+    return next(measured, "val_nats")
+
+
+def finite(value: Any) -> Any:
+    """``value`` with every NaN and Infinity inside replaced by None, so that it can be written as JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def table(runs: Sequence[Run]) -> str:
+    """The content of ``results.csv``: one row a run, done or failed; a missing number is an empty cell."""
+    groups = sorted({group for run in runs for group in run.get("ledger") or {}})
+    columns = ["task", "model", "kind", "seed", "status", "failure_step", "failure_reason", "val_nats", "bits_per_char"]
+    columns += ["accuracy", *LARGEST, *AVERAGED, *(f"ledger_{group}" for group in groups)]
+    columns += [f"audit_{key}" for key in (*AUDIT, "dtype", "budget", "passed")]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for run in sorted(runs, key=_identity):
+        failure = _failure(run) if run["status"] != "done" else {}
+        row = {key: _cell(value) for key, value in run.items()}
+        row |= {f"failure_{key}": _cell(value) for key, value in failure.items()}
+        row |= {f"ledger_{key}": _cell(value) for key, value in (run.get("ledger") or {}).items()}
+        row |= {f"audit_{key}": _cell(value) for key, value in (run.get("audit") or {}).items()}
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    metric = metric_of(runs, options["metric"] or facts.get("metric"))
+    floor = {key: _number(value) for key, value in (facts.get("floor") or {}).items()}
+    models = {}
+    for name in dict.fromkeys(run["model"] for run in runs):
+        models[name] = _model([run for run in runs if run["model"] == name], options["confidence"])
+    sign = 1 if metric == "val_nats" else -1
+
+    def rank(name: str) -> tuple[bool, float, str]:
+        mean = models[name][metric]["mean"]
+        return (mean is None, 0.0 if mean is None else sign * mean, name)
+
+    ordered = {name: models[name] for name in sorted(models, key=rank)}
+    reference = _reference(ordered, metric, options["reference"])
+    entry = {**finite(facts), "metric": metric, "floor": floor, "reference": reference, "models": ordered}
+    entry["best_classical"] = _reference(ordered, metric, BEST_CLASSICAL)
+    pairs = list(combinations(ordered, 2)) if options["reference"] is None else _against(ordered, reference)
+    entry["tests"] = _tests(pairs, ordered, metric, options["confidence"])
+    if not entry["tests"]:
+        entry["tests_reason"] = (
+            "no second model to compare with" if len(models) < 2 else "the reference has no run here"
+        )
+    return entry
+
+
+def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
+    """One model on one task: estimates over the seeds that finished, costs, the worst audit, the seeds that failed."""
+    done = sorted((run for run in runs if run["status"] == "done"), key=lambda run: run["seed"])
+    entry: dict[str, Any] = {
+        "kind": runs[0]["kind"],
+        "rung": runs[0].get("rung") or RUNGS.get(runs[0]["kind"], ""),
+        "classical": bool(runs[0].get("classical", runs[0]["kind"] in CLASSICAL)),
+        "strict": _strict(runs),
+        "seeds": {"attempted": len(runs), "done": [run["seed"] for run in done]},
+        "failed": [
+            {"seed": run["seed"], **_failure(run)} for run in sorted(runs, key=_identity) if run["status"] != "done"
+        ],
+    }
+    for key in ("val_nats", "bits_per_char", "accuracy"):
+        entry[key] = _estimate(done, key, level)
+    splits = dict.fromkeys(name for run in done for name in run.get("splits") or {})
+    entry["splits"] = {
+        name: _estimate([{**run, "split": (run.get("splits") or {}).get(name)} for run in done], "split", level)
+        for name in splits
+    }
+    entry["perplexity"] = _perplexity(entry["val_nats"])
+    source = done or runs
+    for key in (*LARGEST, *AVERAGED):
+        values = [value for run in source if (value := _number(run.get(key))) is not None]
+        entry[key] = None if not values else max(values) if key in LARGEST else math.fsum(values) / len(values)
+    entry["ledger"] = dict(next((run["ledger"] for run in source if run.get("ledger")), {}))
+    entry["audit"] = _audit(done)
+    return entry
+
+
+def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
+    """Mean and t interval over the seeds that have this number, with the reason wherever something is null."""
+    values = {run["seed"]: float(value) for run in done if (value := _number(run.get(key))) is not None}
+    interval = t_interval(list(values.values()), level)
+    estimate: dict[str, Any] = {"mean": interval.mean, "low": interval.low, "high": interval.high, "sd": interval.sd}
+    estimate |= {"n": interval.n, "values": list(values.values()), "seeds": list(values)}
+    if interval.n == 0:
+        estimate["reason"] = "no run finished" if not done else "not measured on this task"
+    elif interval.n == 1:
+        estimate["reason"] = "one seed has no interval"
+    missing = [run["seed"] for run in done if run["seed"] not in values]
+    if missing and values:
+        estimate["without"] = {"seeds": missing, "reason": "their value is missing or not a finite number"}
+    return estimate
+
+
+def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
+    """exp of the loss in nats a token: of its mean (the geometric mean over seeds), its interval and each seed."""
+
+    def power(value: float | int | None) -> float | None:
+        return None if value is None or value > 700 else math.exp(value)
+
+    result: dict[str, Any] = {key: power(nats[key]) for key in ("mean", "low", "high")} | {
+        "values": [power(v) for v in nats["values"]]
+    }
+    if result["mean"] is None:
+        result["reason"] = nats.get("reason") or "too large for a float"
+    return result
+
+
+def _audit(done: Sequence[Run]) -> dict[str, Any]:
+    """The worst of every number over the seeds; ``passed`` only if every seed passed."""
+    audits = [run["audit"] for run in done if run.get("audit")]
+    worst: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for audit in audits:
+        reasons |= {key: str(reason) for key, reason in (audit.get("reasons") or {}).items()}
+    for key in AUDIT:
+        values = [audit.get(key) for audit in audits]
+        finite = [value for raw in values if (value := _number(raw)) is not None]
+        broken = any(isinstance(raw, float) and not math.isfinite(raw) for raw in values)
+        worst[key] = max(finite) if finite and not broken else None
+        if worst[key] is None:
+            reasons.setdefault(key, "not a finite number" if broken else "not audited")
+        else:
+            reasons.pop(key, None)
+    verdicts = [audit.get("passed") for audit in audits]
+    budgets = [value for audit in audits if (value := _number(audit.get("budget"))) is not None]
+    worst["dtype"] = ", ".join(sorted({str(audit["dtype"]) for audit in audits if audit.get("dtype")})) or None
+    worst["budget"] = min(budgets) if budgets else None
+    worst["passed"] = None if not audits or any(value is None for value in verdicts) else all(verdicts)
+    worst["seeds"] = len(audits)
+    worst["reasons"] = reasons
+    return worst
+
+
+def _strict(runs: Sequence[Run]) -> bool:
+    """Whether the model claims strict unitarity: as its runs say; older ones by an audit that was held to a budget."""
+    said = [run["strict"] for run in runs if run.get("strict") is not None]
+    return any(said) if said else any((run.get("audit") or {}).get("passed") is not None for run in runs)
+
+
+def _tests(
+    pairs: Sequence[tuple[str, str]], models: Mapping[str, Any], metric: str, level: float
+) -> list[dict[str, Any]]:
+    """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `_correct`."""
+    tests = []
+    for a, b in pairs:
+        left, right = (dict(zip(models[m][metric]["seeds"], models[m][metric]["values"], strict=True)) for m in (a, b))
+        seeds = sorted(left.keys() & right.keys())
+        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], level)
+        tests.append({"a": a, "b": b, "metric": metric, "seeds": seeds, "pair": pair})
+    return tests
+
+
+def _reference(models: Mapping[str, Any], metric: str, wanted: str | None) -> str | None:
+    """The model that the others are tested against; of classical ones the best, of equal ones the first by name."""
+    if wanted == BEST_CLASSICAL and wanted not in models:  # models are ordered best first, then by name
+        measured = [name for name in models if models[name][metric]["mean"] is not None]
+        return next((name for name in measured if models[name]["classical"]), None)
+    return wanted if wanted in models else None
+
+
+def _against(models: Mapping[str, Any], reference: str | None) -> list[tuple[str, str]]:
+    return [] if reference is None else [(name, reference) for name in models if name != reference]
+
+
+def _correct(summary: dict[str, Any]) -> None:
+    """Holm over all tests of the experiment (all its tasks), then the sentences; replaces the `Paired` by numbers."""
+    options = summary["comparison"]
+    tests = [test for task in summary["tasks"].values() for test in task["tests"]]
+    pairs: list[Paired] = [test.pop("pair") for test in tests]
+    p_holm, p_t_holm = holm([pair.p for pair in pairs]), holm([pair.p_t for pair in pairs])
+    count = sum(pair.p is not None for pair in pairs)
+    for test, pair, exact, student in zip(tests, pairs, p_holm, p_t_holm, strict=True):
+        d = pair.difference
+        accuracy = test["metric"] == "accuracy"
+        test |= {"n": d.n, "difference": {"mean": d.mean, "low": d.low, "high": d.high, "sd": d.sd}}
+        test |= {"p": pair.p, "p_holm": exact, "p_exact": pair.exact, "p_t": pair.p_t, "p_t_holm": student}
+        test |= {"effect": pair.effect, "effect_name": "Hedges' g_z (paired)", "d_z": pair.d_z, "lower": pair.lower}
+        test["settled"] = settled(pair, exact, student, 1 - options["confidence"])
+        margin = 0.0 if accuracy else options["equivalence"]  # the margin is in nats
+        test["practical"] = practical(d, margin) if margin else None
+        words: dict[str, Any] = {"unit": "of accuracy", "lower_is_better": False} if accuracy else {}
+        words |= {"margin": margin, "level": options["confidence"], "comparisons": count}
+        test["verdict"] = verdict(test["a"], test["b"], pair, p_holm=exact, p_t_holm=student, **words)
+        reasons = {}
+        if d.n == 0:
+            reasons["p"] = "no seed finished with both models"
+        if d.n < 2:
+            reasons["difference"] = "an interval needs two shared seeds"
+        if pair.effect is None:
+            reasons["effect"] = "all differences are equal" if d.n >= 3 else "an effect size needs three shared seeds"
+        if reasons:
+            test["reasons"] = reasons
+
+
+def _failure(run: Run) -> dict[str, Any]:
+    failure = run.get("failure") or {}
+    return {"step": failure.get("step"), "reason": failure.get("reason") or "the run gave no reason"}
+
+
+def _identity(run: Run) -> tuple[str, str, int]:
+    return (run["task"], run["model"], run["seed"])
+
+
+def _number(value: Any) -> float | int | None:
+    """A finite number, or None for everything else (null, NaN, Infinity, a missing key, text)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return value
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        return value
+    return "" if _number(value) is None else value

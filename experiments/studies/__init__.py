@@ -1,0 +1,1 @@
+"""Studies of circuits, packings and word senses: thin, each configured, run, judged and reported."""

@@ -1,0 +1,222 @@
+"""What the verbs of ``qattn circuit`` do beyond the library: files, folders, progress, and plain numbers for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+
+from experiments.errors import UserError, blame
+from experiments.runs.atomic_files import write_text
+from experiments.schema.circuit_file import CircuitFile
+from qattn.circuits.analyse import expressibility as states
+from qattn.circuits.analyse import sensitivity
+from qattn.circuits.compile import synthesis
+from qattn.circuits.compile.export import openqasm
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.circuit import Circuit
+from qattn.circuits.ir.spec import Spec
+from qattn.circuits.simulate.readout import expectations
+from qattn.circuits.simulate.statevector import run
+
+MEASURES = ("expressibility", "entangling", "frame", "gradients", "fisher", "entropy", "cone", "slice", "noise")
+
+
+def numbers(text: str, option: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+        if np.all(np.isfinite(found)):
+            return found
+    except ValueError:
+        pass
+    raise UserError(f"{option}: expected finite numbers separated by commas, got {text!r}")
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option}: expected whole numbers separated by commas, got {text!r}") from None
+
+
+def bound(spec: Spec) -> Circuit:
+    """The spec's circuit with its numbers put in."""
+    return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
+
+
+# ── analyse
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def analysis(
+    spec: Spec, file: CircuitFile, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
+) -> dict[str, Any]:
+    """The measures asked for, as plain numbers, at the spec's inputs. Inputs that are not given are 0 (as amplitudes
+    |0…0>), and the result says so. Raises ``ValueError`` where a measure does not apply."""
+    circuit = at_inputs(spec.circuit, spec.inputs)
+    out: dict[str, Any] = {**circuit.resources(), "samples": samples, "seed": seed}
+    if spec.circuit.n_inputs:
+        out["inputs"] = "zero" if spec.inputs is None else spec.inputs.tolist()
+    if "expressibility" in wanted:
+        found = states.expressibility(circuit, samples, seed=seed)
+        floor = states.haar_floor(2**circuit.qubits, samples)
+        out["expressibility"] = {**asdict(found), "floor": floor, "bins": states.BINS}
+    if "entangling" in wanted:
+        found = states.entangling_capability(circuit, samples, seed)
+        out["meyer_wallach"] = {**asdict(found), "haar": states.haar_meyer_wallach(circuit.qubits)}
+    if "frame" in wanted:
+        value, haar = states.frame_potential(circuit, 2, samples, seed)
+        out["frame_potential"] = {"order": 2, **asdict(value), "haar": haar}
+    if "entropy" in wanted:
+        sampled = states.sampled_states(circuit, samples, seed).to(torch.complex128)
+        out["entropy"] = {"wires": cut, **asdict(states.mean_of(states.entropy(sampled, cut).numpy())), "unit": "nats"}
+    if "cone" in wanted:
+        gates, wires, parameters = sensitivity.light_cone(circuit, cut)
+        out["light_cone"] = {"measured": cut, "gates": gates, "wires": wires, "parameters": parameters}
+    if "gradients" in wanted:
+        out["gradients"] = plateau(spec, circuit, file, samples, seed)
+    if "fisher" in wanted:
+        matrices, spectrum = sensitivity.fisher_spectrum(circuit, min(samples, 50), seed)
+        data = 1000
+        out["fisher"] = {
+            "spectrum": spectrum.tolist(),
+            "effective_dimension": sensitivity.effective_dimension(matrices, data),
+            "data": data,
+        }
+    if "slice" in wanted:
+        word = "Z" + "I" * (circuit.qubits - 1)
+        center = torch.as_tensor(spec.parameters)
+        out["slice"] = {
+            "observable": word,
+            **sensitivity.loss_slice(lambda p: expectations(run(circuit, p), [word])[:, 0], center, seed=seed),
+        }
+    if "noise" in wanted:
+        from qattn.circuits.analyse.noise import sweep
+
+        out["noise"] = sweep(circuit.bound(spec.parameters), strengths)
+    return out
+
+
+def at_inputs(circuit: Circuit, inputs: np.ndarray | None) -> Circuit:
+    """The circuit for its inputs, or where there are none for 0 (as amplitudes |0…0>)."""
+    if inputs is None:
+        inputs = np.zeros(circuit.n_inputs)
+        inputs[:1] = circuit.amplitude_inputs
+    return circuit.with_inputs(inputs)
+
+
+def plateau(spec: Spec, circuit: Circuit, file: CircuitFile, samples: int, seed: int) -> dict[str, Any]:
+    """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else (or with inputs, an encoding
+    or noise, which belong to the file's number of qubits) at the circuit as it stands."""
+    count = min(samples, 500)
+    if file.ansatz is None or file.encode is not None or file.noise is not None or spec.circuit.n_inputs:
+        word = "Z" * min(2, circuit.qubits) + "I" * (circuit.qubits - 2)
+        grads = sensitivity.gradient_samples(circuit, word, count, seed)
+        return {"observable": word, "variance": grads.var(0).tolist()}
+    name, depth = file.ansatz.name, file.ansatz.layers
+    found = sensitivity.gradient_variance(
+        lambda n, layers: build(name, n, layers),
+        range(2, max(6, circuit.qubits) + 1, 2),
+        (1, depth) if depth > 1 else (1,),
+        count,
+        seed,
+    )
+    fitted = found.pop("fit")
+    return {**found, "fit": None if fitted is None else asdict(fitted)}
+
+
+# ── compile
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
+    """An array in a .npy file as gates."""
+    makers = {
+        "givens": synthesis.givens,
+        "dense": synthesis.dense,
+        "diagonal": lambda phases: synthesis.diagonal(phases.real),
+        "permutation": lambda image: synthesis.permutation([int(k) for k in image.real]),
+    }
+    if how not in makers:
+        raise UserError(f"--how: expected {', '.join(makers)}, got {how!r}")
+    array = read_array(path, how)
+    with blame(path):
+        made = makers[how](array)
+        summary = synthesis.summary(made)
+        if out is not None:
+            write_text(out, openqasm(made, 3))
+    return {"how": how, "source": made.resources(), "elementary": summary, "file": None if out is None else str(out)}
+
+
+def read_array(path: Path, how: str) -> np.ndarray:
+    """What ``--how`` takes apart: a matrix of finite numbers, real phases, or the whole numbers of a permutation."""
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file or folder")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise UserError(f"{path}: not an array in NumPy's .npy format: {error}") from error
+    axes, wanted = {
+        "givens": (2, "a matrix of finite numbers"),
+        "dense": (2, "a matrix of finite numbers"),
+        "diagonal": (1, "a list of real, finite phases"),
+        "permutation": (1, "a list of whole numbers"),
+    }[how]
+    if not isinstance(array, np.ndarray):
+        raise UserError(f"{path}: --how {how} takes {wanted} in one .npy file, got an archive of several arrays")
+    fits = array.dtype.kind in "iufc" and array.ndim == axes and array.size > 0 and bool(np.all(np.isfinite(array)))
+    if fits and axes == 1:
+        fits = bool(np.all(array.imag == 0)) and (how == "diagonal" or bool(np.all(array.real % 1 == 0)))
+    if not fits:
+        raise UserError(f"{path}: --how {how} takes {wanted}, got {array.dtype} of shape {array.shape} or other values")
+    return array
+
+
+def compile_run(
+    folder: Path,
+    prompt: str,
+    run_seed: int | None,
+    shots: int | None,
+    seed: int,
+    strengths: list[float],
+    out: Path | None,
+) -> dict[str, Any]:
+    """A trained unitary model and a prompt as one circuit, compared with the model's own next-token distribution."""
+    from experiments.lm.generate import prompt_ids
+    from experiments.lm.trained_models import one_a_model
+    from qattn.circuits.compile.language_model import compile_model
+
+    chosen = [t for t in one_a_model(folder, run_seed) if hasattr(t.model, "mixers")]
+    if not chosen:
+        raise UserError(f"{folder}: only a trained unitary model can be compiled, and there is none here")
+    trained = chosen[0]
+    ids = torch.tensor(prompt_ids(prompt, trained.tokenizer))
+    with blame(folder):
+        made = compile_model(trained.model, ids)
+        exact = made.next_token()
+        with torch.no_grad():
+            model = trained.model(ids[None])[0, -1].exp().double().numpy()
+        top = np.argsort(-exact)[:10]
+        result: dict[str, Any] = {
+            "model": trained.name,
+            "prompt": prompt,
+            "largest_difference": float(np.abs(exact - model).max()),
+            "next": {trained.tokenizer.decode([int(k)]): float(exact[k]) for k in top},
+            "elementary": synthesis.summary(made.circuit),
+        }
+        if shots is not None:
+            estimated = made.next_token(shots, seed)
+            distance = float(np.abs(estimated - exact).sum() / 2)
+            result["shots"] = {"shots": shots, "total_variation": distance, "times_root_shots": distance * shots**0.5}
+        if strengths:
+            from qattn.circuits.analyse.noise import sweep
+
+            result["noise"] = sweep(made.circuit, strengths, read=made.tokens)
+        if out is not None:
+            write_text(out, openqasm(made.circuit, 3))
+            result["file"] = str(out)
+    return result

@@ -1,0 +1,1 @@
+"""What an ansatz can reach and how it answers: expressibility, sensitivity, noise."""

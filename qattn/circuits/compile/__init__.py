@@ -1,0 +1,1 @@
+"""From matrices and trained models to gates, and from circuits to files and pictures."""

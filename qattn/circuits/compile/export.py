@@ -1,0 +1,188 @@
+"""Circuits out and in: OpenQASM 2 and 3, a PennyLane script, PennyLane operations.
+
+Qubit k of the file is wire k: the most significant bit of our state index (OpenQASM itself orders nothing; tools
+that print ``c`` with bit 0 on the right show our strings reversed). Global phases are dropped: OpenQASM 2 has no
+word for them and no measurement sees them.
+Gates outside the standard libraries are decomposed by PennyLane, matrices included (two-qubit KAK, quantum Shannon
+decomposition).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation
+from qattn.circuits.ir.gates import GATES
+from qattn.circuits.simulate import pennylane_device
+
+QASM2 = frozenset("id x y z h s t sdg tdg rx ry rz u1 u2 u3 cx cy cz ch ccx crz swap cswap".split())  # noqa: SIM905
+QASM3 = QASM2 | {"sx", "p", "cp", "crx", "cry"}
+DROPPED = ("GlobalPhase", "Identity", "Barrier")
+
+
+def lowered(circuit: Circuit, names: frozenset[str]) -> Circuit:
+    """The same circuit, up to a global phase, in gates whose OpenQASM names are among ``names``; angles must be
+    numbers."""
+    if circuit.noisy:
+        raise ValueError(f"noise channels ({', '.join(CHANNELS)}) cannot be exported: drop the noise first")
+    if circuit.n_parameters or circuit.n_inputs:
+        circuit = circuit.bound([], [])  # raises with the number of values that are missing
+    operations: list[Operation] = []
+    for op in prepared(circuit):
+        if op.name in GATES and GATES[op.name].qasm in names:
+            operations.append(op)
+        else:
+            operations += decomposed(op, names)
+    return Circuit(circuit.qubits, tuple(operations))
+
+
+def prepared(circuit: Circuit) -> list[Operation]:
+    """The operations with the initial amplitudes, if any, prepared by gates."""
+    if circuit.initial is None:
+        return list(circuit.operations)
+    import pennylane as qml
+
+    queue = qml.MottonenStatePreparation(circuit.initial, wires=range(circuit.qubits)).decomposition()
+    return [*operations_of(queue, circuit.qubits), *circuit.operations]
+
+
+def decomposed(op: Operation, names: frozenset[str]) -> list[Operation]:
+    import pennylane as qml
+
+    allowed = {gate.name for gate in GATES.values() if gate.qasm in names}
+
+    def stop(candidate: Any) -> bool:
+        return candidate.name in allowed or candidate.name in DROPPED
+
+    tape = qml.tape.QuantumScript([pennylane_device.convert(op, list(op.angles))])
+    (flat,), _ = qml.transforms.decompose(tape, stopping_condition=stop)
+    return operations_of(flat.operations)
+
+
+def operations_of(queue: Sequence[Any], qubits: int | None = None) -> list[Operation]:
+    """PennyLane operations as ours; unknown ones are decomposed. Wires must be whole numbers. Global phases are
+    dropped."""
+    found: list[Operation] = []
+    for op in queue:
+        wires = tuple(int(w) for w in op.wires)
+        if op.name in DROPPED:
+            continue
+        if op.name in GATES:
+            found.append(Operation(op.name, wires, tuple(float(a) for a in op.data)))
+        elif op.name == "MultiRZ":
+            found.append(Operation(op.name, wires, (float(op.data[0]),)))
+        elif op.name == "PauliRot":
+            found.append(Operation(op.name, wires, (float(op.data[0]),), word=op.hyperparameters["pauli_word"]))
+        elif op.name in ("QubitUnitary", "DiagonalQubitUnitary"):
+            found.append(Operation(op.name, wires, (), np.asarray(op.data[0], complex)))
+        elif op.has_decomposition:
+            found += operations_of(op.decomposition(), qubits)
+        else:
+            raise ValueError(f"gate {op.name} of PennyLane has no counterpart here and no decomposition")
+    return found
+
+
+def from_pennylane(queue: Sequence[Any], qubits: int) -> Circuit:
+    """A circuit from PennyLane operations on wires 0 to qubits - 1."""
+    return Circuit(qubits, tuple(operations_of(queue, qubits)))
+
+
+def angle_text(angle: Any) -> str:
+    return repr(float(angle))
+
+
+def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:
+    """The bound circuit as OpenQASM 2 or 3 text. Raises ``ValueError`` for noise, free parameters and other
+    versions."""
+    if version not in (2, 3):
+        raise ValueError(f"OpenQASM has versions 2 and 3, got {version!r}")
+    flat = lowered(circuit, QASM2 if version == 2 else QASM3)
+    n = circuit.qubits
+    if version == 2:
+        lines = ["OPENQASM 2.0;", 'include "qelib1.inc";', f"qreg q[{n}];", f"creg c[{n}];"]
+    else:
+        lines = ["OPENQASM 3.0;", 'include "stdgates.inc";', f"qubit[{n}] q;", f"bit[{n}] c;"]
+    for op in flat.operations:
+        angles = f"({', '.join(map(angle_text, op.angles))})" if op.angles else ""
+        lines.append(f"{GATES[op.name].qasm}{angles} {', '.join(f'q[{w}]' for w in op.wires)};")
+    if measure:
+        lines += [f"measure q[{w}] -> c[{w}];" if version == 2 else f"c[{w}] = measure q[{w}];" for w in range(n)]
+    return "\n".join(lines) + "\n"
+
+
+def from_openqasm(text: str) -> Circuit:
+    """A circuit from OpenQASM 3 (or plain OpenQASM 2) through PennyLane's reader; measurements are dropped.
+
+    Needs the package ``openqasm3[parser]``. Raises ``ValueError`` when it is missing or the text has no register.
+    """
+    import pennylane as qml
+
+    text = re.sub(r"//[^\n]*", "", text)
+    register = re.search(r"qubit\s*\[\s*(\d+)\s*\]\s*(\w+)\s*;|qreg\s+(\w+)\s*\[\s*(\d+)\s*\]\s*;", text)
+    if register is None:
+        raise ValueError("OpenQASM: expected one register, such as `qubit[3] q;` or `qreg q[3];`")
+    size, name = int(register[1] or register[4]), register[2] or register[3]
+    body = re.sub(r"(OPENQASM[^;]*;|include[^;]*;|creg[^;]*;|\bbit\b[^;]*;|[^;]*\bmeasure\b[^;]*;)", "", text)
+    body = re.sub(r"qreg\s+(\w+)\s*\[\s*(\d+)\s*\]\s*;", r"qubit[\2] \1;", body)
+    wires = {f"{name}[{k}]": k for k in range(size)}
+    try:
+        with qml.queuing.AnnotatedQueue() as queue:
+            qml.from_qasm3("OPENQASM 3.0;\n" + body.strip())()
+    except (ImportError, ImportWarning) as error:
+        raise ValueError(
+            "reading OpenQASM needs the package openqasm3[parser]: pip install 'openqasm3[parser]'"
+        ) from error
+    except (NotImplementedError, SyntaxError, NameError, TypeError, KeyError) as error:
+        raise ValueError(f"OpenQASM: {error}") from error
+    operations = [op.map_wires(wires) for op in qml.tape.QuantumScript.from_queue(queue).operations]
+    return Circuit(size, tuple(operations_of(operations, size)))
+
+
+def pennylane_script(circuit: Circuit) -> str:
+    """A Python script that builds the circuit in PennyLane, angles as numbers, and prints its probabilities."""
+    bound = circuit.bound([], []) if circuit.n_parameters or circuit.n_inputs else circuit
+    lines = [
+        '"""Written by qattn. Wire 0 is the most significant bit of a basis state."""',
+        "",
+        "import numpy as np",
+        "import pennylane as qml",
+        "",
+        f'device = qml.device("{"default.mixed" if bound.noisy else "default.qubit"}", wires={bound.qubits})',
+        "",
+        "",
+        "@qml.qnode(device)",
+        "def circuit():",
+    ]
+    if bound.initial is not None:
+        lines.append(f"    qml.StatePrep(np.array({bound.initial.tolist()}), wires=range({bound.qubits}))")
+    for op in bound.operations:
+        wires = list(op.wires) if len(op.wires) > 1 else op.wires[0]
+        angles = [angle_text(a) for a in op.angles]
+        if op.data is not None:
+            angles = [f"np.array({op.data.tolist()})"]
+        if op.word:
+            angles.append(repr(op.word))
+        if op.name.startswith("Adjoint("):
+            lines.append(f"    qml.adjoint(qml.{op.name[8:-1]}(wires={wires}))")
+        else:
+            lines.append(f"    qml.{op.name}({', '.join([*angles, f'wires={wires}'])})")
+    lines += [
+        f"    return qml.probs(wires=range({bound.qubits}))",
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    print(circuit())",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+FORMATS = {
+    "qasm2": lambda circuit: openqasm(circuit, 2),
+    "qasm3": lambda circuit: openqasm(circuit, 3),
+    "pennylane": pennylane_script,
+}

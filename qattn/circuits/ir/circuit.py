@@ -1,0 +1,321 @@
+"""What a circuit is: wires, a list of operations, and numbered slots where trainable parameters and data enter.
+
+Wire 0 is the most significant bit of a basis state's index everywhere: |q0 q1 ... q(n-1)> has index sum_k q_k
+2**(n-1-k).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from qattn.circuits.ir.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, complex_of, constant, phase
+
+CHANNELS = ("DepolarizingChannel", "BitFlip", "PhaseFlip", "AmplitudeDamping", "PhaseDamping")
+UNITARITY = 1e-8  # largest accepted ||U^dagger U - 1|| (Frobenius, float64) of a matrix given by a person
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An angle that is not a number yet: ``scale * source[index] + shift``, source ``"parameters"`` or ``"inputs"``."""
+
+    index: int
+    source: str = "parameters"
+    scale: float = 1.0
+    shift: float = 0.0
+
+
+Angle = float | Slot
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One gate (or noise channel) on given wires. ``data`` is the matrix of a QubitUnitary or the diagonal of a
+    DiagonalQubitUnitary."""
+
+    name: str
+    wires: tuple[int, ...]
+    angles: tuple[Angle, ...] = ()
+    data: np.ndarray | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """A checked, immutable circuit of ``qubits`` wires, started in |0...0>, in ``initial``, or in given states.
+
+    Raises ``ValueError`` for wires out of range, unknown gates, wrong numbers of wires or angles, matrices that are
+    not unitary and states that are not normalised. ``names`` are the parameters' names in order (default: their
+    numbers).
+    """
+
+    qubits: int
+    operations: tuple[Operation, ...]
+    initial: np.ndarray | None = None
+    amplitude_inputs: bool = False
+    names: tuple[str, ...] = ()
+    _cache: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.qubits, int) or isinstance(self.qubits, bool) or self.qubits < 1:
+            raise ValueError(f"a circuit needs at least one qubit, got {self.qubits!r}")
+        for place, operation in enumerate(self.operations):
+            check(operation, self.qubits, place)
+        if self.initial is not None:
+            check_state(self.initial, self.qubits)
+
+    def __getstate__(self) -> dict:
+        return {key: value for key, value in self.__dict__.items() if key != "_cache"} | {"_cache": {}}
+
+    def slots(self, source: str = "parameters") -> list[Slot]:
+        return [a for op in self.operations for a in op.angles if isinstance(a, Slot) and a.source == source]
+
+    @property
+    def n_parameters(self) -> int:
+        return max(len(self.names), self.highest("parameters"))
+
+    @property
+    def n_inputs(self) -> int:
+        return 2**self.qubits if self.amplitude_inputs else self.highest("inputs")
+
+    def highest(self, source: str) -> int:
+        if source not in self._cache:
+            self._cache[source] = 1 + max((slot.index for slot in self.slots(source)), default=-1)
+        return self._cache[source]
+
+    @property
+    def noisy(self) -> bool:
+        return any(op.name in CHANNELS for op in self.operations)
+
+    def shape(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what the circuit takes and gives; a leading batch axis is allowed on parameters and inputs."""
+        return {"parameters": (self.n_parameters,), "inputs": (self.n_inputs,), "state": (2**self.qubits,)}
+
+    def resources(self) -> dict:
+        """Counts: qubits, parameters, gates, depth, two_qubit (gates on two wires or more), channels, and gates by
+        name."""
+        gates = [op for op in self.operations if op.name not in CHANNELS]
+        return {
+            "qubits": self.qubits,
+            "parameters": self.n_parameters,
+            "gates": len(gates),
+            "depth": depth(gates, self.qubits),
+            "two_qubit": sum(len(op.wires) > 1 for op in gates),
+            "channels": len(self.operations) - len(gates),
+            "by_name": dict(sorted(Counter(op.name for op in gates).items())),
+        }
+
+    def then(self, operations: Iterable[Operation]) -> Circuit:
+        """The same circuit with operations appended."""
+        return replace(self, operations=(*self.operations, *operations), _cache={})
+
+    def with_inputs(self, inputs: np.ndarray) -> Circuit:
+        """The circuit for given data: input slots become numbers, amplitudes the start; parameters stay free."""
+        values = np.asarray(inputs).ravel()
+        expect_shape("inputs", values.shape, (self.n_inputs,))
+        start = values if self.amplitude_inputs else self.initial
+        return Circuit(self.qubits, self.filled("inputs", values), start, names=self.names)
+
+    def bound(self, parameters: ArrayLike, inputs: ArrayLike = ()) -> Circuit:
+        """The circuit with every slot replaced by a number (for export, drawing and devices)."""
+        values = np.asarray(parameters, float).ravel()
+        expect_shape("parameters", values.shape, (self.n_parameters,))
+        given = self.with_inputs(np.asarray(inputs))
+        return Circuit(self.qubits, given.filled("parameters", values), given.initial)
+
+    def filled(self, source: str, values: np.ndarray) -> tuple[Operation, ...]:
+        """The operations with the slots of one source replaced by numbers."""
+
+        def number(angle: Angle) -> Angle:
+            if not isinstance(angle, Slot) or angle.source != source:
+                return angle
+            return float(angle.scale * values[angle.index] + angle.shift)
+
+        return tuple(replace(op, angles=tuple(map(number, op.angles))) for op in self.operations)
+
+
+def gate(name: str, *wires_and_angles: int | Angle) -> Operation:
+    """``gate("RY", 2, 0.3)``: a fixed-size gate's wires, then its angles."""
+    name = ALIASES.get(name, name)
+    wires = wires_of(name)
+    return Operation(name, tuple(int(w) for w in wires_and_angles[:wires]), tuple(wires_and_angles[wires:]))  # type: ignore[arg-type]
+
+
+def wires_of(name: str) -> int:
+    """How many wires a fixed-size gate or channel takes."""
+    name = ALIASES.get(name, name)
+    if name in CHANNELS:
+        return 1
+    if name in GATES:
+        return GATES[name].wires
+    if name in VARIADIC:
+        raise ValueError(
+            f"{name} takes any number of wires: write it as a mapping with `gate: {name}` and `wires: [...]`"
+        )
+    raise ValueError(f"unknown gate {name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}")
+
+
+def expect_shape(what: str, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if tuple(got) != tuple(expected):
+        raise ValueError(f"{what} need shape {tuple(expected)}, got {tuple(got)}")
+
+
+def check(op: Operation, qubits: int, place: int) -> None:
+    """Raise ``ValueError`` unless the operation fits a circuit of so many qubits."""
+    where = f"gate {place} ({op.name} on wires {list(op.wires)})"
+    if op.name not in GATES and op.name not in VARIADIC and op.name not in CHANNELS:
+        raise ValueError(
+            f"gate {place}: unknown gate {op.name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}"
+        )
+    outside = [w for w in op.wires if not 0 <= w < qubits]
+    if outside:
+        raise ValueError(f"{where}: wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
+    if len(set(op.wires)) != len(op.wires):
+        raise ValueError(f"{where}: a wire is named twice")
+    if not op.wires:
+        raise ValueError(f"{where}: no wires given")
+    if op.name in VARIADIC:
+        angles = 1 if op.name in ("MultiRZ", "PauliRot") else 0
+    else:
+        expected = wires_of(op.name)
+        if len(op.wires) != expected:
+            raise ValueError(f"{where}: expected {expected} wires, got {len(op.wires)}")
+        angles = 1 if op.name in CHANNELS else GATES[op.name].angles
+    if len(op.angles) != angles:
+        raise ValueError(f"{where}: expected {angles} angles, got {len(op.angles)}")
+    numbers = [a for a in op.angles if not isinstance(a, Slot)]
+    if not np.all(np.isfinite(np.asarray(numbers, float))):
+        raise ValueError(f"{where}: angles must be finite numbers, got {numbers}")
+    if op.name in CHANNELS and numbers and not 0 <= float(numbers[0]) <= 1:
+        raise ValueError(f"{where}: a channel's strength lies between 0 and 1, got {numbers[0]}")
+    if op.name == "PauliRot" and (len(op.word) != len(op.wires) or set(op.word) - set("IXYZ")):
+        raise ValueError(f"{where}: needs a Pauli word of {len(op.wires)} letters from IXYZ, got {op.word!r}")
+    if op.name == "QubitUnitary":
+        check_unitary(op.data, len(op.wires), where)
+    if op.name == "DiagonalQubitUnitary":
+        check_phases(op.data, len(op.wires), where)
+
+
+def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
+    size = 2**wires
+    if matrix is None or matrix.shape != (size, size):
+        raise ValueError(
+            f"{where}: expected a matrix of shape {(size, size)}, got {None if matrix is None else matrix.shape}"
+        )
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"{where}: the matrix has entries that are not finite numbers")
+    defect = float(np.linalg.norm(matrix.conj().T @ matrix - np.eye(size)))
+    if defect > UNITARITY:
+        raise ValueError(f"{where}: the matrix is not unitary, ‖U†U − 1‖ = {defect:.3g} (limit {UNITARITY:g})")
+
+
+def check_phases(diagonal: np.ndarray | None, wires: int, where: str) -> None:
+    if diagonal is None or diagonal.shape != (2**wires,):
+        raise ValueError(
+            f"{where}: expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}"
+        )
+    defect = float(np.max(np.abs(np.abs(diagonal) - 1)))
+    if not defect <= UNITARITY:
+        raise ValueError(f"{where}: the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
+
+
+def check_state(state: np.ndarray, qubits: int) -> None:
+    expect_shape("amplitudes", np.shape(state), (2**qubits,))
+    norm = float(np.linalg.norm(state))
+    if not abs(norm - 1) <= 1e-6:
+        raise ValueError(f"amplitudes need norm 1, got {norm:.6g}")
+
+
+def depth(operations: Iterable[Operation], qubits: int) -> int:
+    """Longest chain of gates that share wires."""
+    level = [0] * qubits
+    for op in operations:
+        top = 1 + max(level[w] for w in op.wires)
+        for w in op.wires:
+            level[w] = top
+    return max(level)
+
+
+def memory_limit() -> int:
+    """Bytes of physical memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_bytes(what: str, need: int) -> None:
+    """Raise ``ValueError`` when ``need`` bytes for ``what`` are more than this machine has."""
+    limit = memory_limit()
+    if need > limit:
+        asked = f"{need / 2**30:.3g}" if need < 2**100 else f"2^{need.bit_length() - 31}"
+        raise ValueError(f"{what} need {asked} GiB, this machine has {limit / 2**30:.3g} GiB")
+
+
+def check_memory(qubits: int, batch: int = 1, bytes_per_amplitude: int = 16, copies: int = 3) -> None:
+    """Raise ``ValueError`` when ``copies`` state vectors of the batch would not fit in this machine's memory."""
+    count = batch if batch < 10**9 else f"{float(min(batch, 10**300)):.1g}"
+    check_bytes(
+        f"{copies} state vectors of {qubits} qubits with batch {count}",
+        copies * batch * bytes_per_amplitude * 2**qubits,
+    )
+
+
+@lru_cache(maxsize=256)
+def multi_rz(wires: int) -> Gate:
+    parity = torch.tensor([bin(i).count("1") % 2 for i in range(2**wires)])
+
+    def diagonal(t: torch.Tensor) -> torch.Tensor:
+        return phase(t[..., 0:1] / 2 * (2 * parity.to(t) - 1))
+
+    return Gate("MultiRZ", wires, 1, "diagonal", diagonal, terms=2)
+
+
+@lru_cache(maxsize=256)
+def pauli_rot(word: str) -> Gate:
+    whole = pauli_matrix(word)
+
+    def matrix(t: torch.Tensor) -> torch.Tensor:
+        pauli = torch.as_tensor(whole, dtype=complex_of(t), device=t.device)
+        half = t[..., 0, None, None] / 2
+        return (
+            torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
+        )
+
+    return Gate("PauliRot", len(word), 1, "dense", matrix, terms=2)
+
+
+def pauli_matrix(word: str) -> np.ndarray:
+    """The tensor product of Pauli matrices named by ``word``, first letter on the most significant wire."""
+    single = {
+        "I": np.eye(2),
+        "X": np.array([[0, 1], [1, 0]]),
+        "Y": np.array([[0, -1j], [1j, 0]]),
+        "Z": np.diag([1.0, -1]),
+    }
+    whole = np.eye(1)
+    for letter in word:
+        whole = np.kron(whole, single[letter])
+    return whole.astype(complex)
+
+
+def row_of(op: Operation) -> Gate:
+    """The gate-table row of an operation; made on the spot for gates that carry their matrix, word or size."""
+    if op.name in GATES:
+        return GATES[op.name]
+    k = len(op.wires)
+    if op.name == "MultiRZ":
+        return multi_rz(k)
+    if op.name == "PauliRot":
+        return pauli_rot(op.word)
+    if op.name == "MultiControlledX":
+        return Gate(op.name, k, 0, "permutation", GATES["PauliX"].matrix, controls=k - 1, real=True)
+    if op.data is None:
+        raise ValueError(f"{op.name} is a noise channel, not a gate: run it on default.mixed")
+    real = bool(np.isrealobj(op.data) or not np.any(op.data.imag))
+    table: MatrixOf = constant(op.data.real.copy() if real else op.data)
+    return Gate(op.name, k, 0, "dense" if op.name == "QubitUnitary" else "diagonal", table, real=real)

@@ -1,0 +1,1 @@
+"""Running circuits: the fused state-vector engine, its naive twin, whole unitaries, PennyLane devices, readout."""

@@ -1,0 +1,225 @@
+"""One pass over the states, forward and backward: what the fast engine does with a plan's steps.
+
+States are stored as ``(2**n, batch)`` with the batch last, so that a dense step is one matrix product and a gather
+moves whole rows. The backward pass reads states kept from the forward pass while they are few; otherwise it keeps only
+the final ones and, going backwards, undoes each unitary on the state and on its cotangent, reading the gradient of the
+step's matrix off both (the adjoint method of Jones and Gacon, arXiv:2009.02823). Both passes work on slices of the
+batch that stay in cache. Differentiable once.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from qattn.circuits.simulate.fusion import Plan, Step
+from qattn.core.born import differentiated_once
+
+SLICE_BYTES = 2 << 20  # states of a slice of the batch: a few of these fit the cache together
+KEEP_BYTES = 256 << 20  # below this the backward pass reads kept states instead of uncomputing them
+LEAST_COLUMNS = 32  # below this matrix products on the last window get slow
+
+
+class Sweep(torch.autograd.Function):
+    """All steps of a plan on all samples, slice by slice; backward by uncomputing."""
+
+    @staticmethod
+    def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:
+        batch = left.shape[1]
+        parts = slices(n, batch, left.dtype)
+        keep = any(ctx.needs_input_grad) and len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
+        kept: list[list[Tensor]] = []
+        out = left.new_empty(2**n, batch if len(parts) > 1 else 0)
+        for columns in parts:
+            psi = outer(left[:, columns], right[:, columns]) if right is not None else left[:, columns].contiguous()
+            numbers = iter(tensors)
+            if keep:
+                kept.append([])
+            for step in script.steps:
+                if keep and step.kind != "gather":
+                    kept[-1].append(psi)
+                psi = forward_step(step, psi, n, None if step.kind == "gather" else next(numbers), columns)
+            if len(parts) > 1:
+                out[:, columns] = psi
+            else:
+                out = psi
+        ctx.script, ctx.n, ctx.kept = script, n, kept
+        ctx.save_for_backward(out, left, right, *tensors)
+        return out
+
+    @staticmethod
+    def backward(ctx, cotangent: Tensor):
+        differentiated_once()
+        out, left, right, *tensors = ctx.saved_tensors
+        script, n = ctx.script, ctx.n
+        wants = ctx.needs_input_grad[4:]
+        grads: list[Tensor | None] = [None] * len(tensors)
+        lefts: list[Tensor] = []
+        rights: list[Tensor] = []
+        wants_left, wants_right = ctx.needs_input_grad[2], right is not None and ctx.needs_input_grad[3]
+        first = next((i for i, w in enumerate(wants) if w), len(tensors))
+        for part, columns in enumerate(slices(n, left.shape[1], left.dtype)):
+            psi, lam = out[:, columns].contiguous(), cotangent[:, columns].contiguous()
+            number = len(tensors)
+            for step in reversed(script.steps):
+                if step.kind == "gather":
+                    assert step.inverse is not None
+                    lam = lam.index_select(0, step.inverse)
+                    if not ctx.kept:
+                        psi = psi.index_select(0, step.inverse)
+                    continue
+                number -= 1
+                if number < first and not wants_left and not wants_right:
+                    break
+                before = ctx.kept[part][number] if ctx.kept else None
+                psi, lam, grad = backward_step(step, psi, before, lam, n, tensors[number], wants[number], columns)
+                if grad is not None:
+                    grads[number] = join(grads[number], grad, step)
+            if right is None:
+                lefts.append(lam)
+            elif wants_left or wants_right:
+                a, c = left[:, columns], right[:, columns]
+                lam = lam.view(a.shape[0], c.shape[0], -1)
+                if wants_left:
+                    lefts.append((lam * c.conj()).sum(1))
+                if wants_right:
+                    rights.append((lam * a.conj().unsqueeze(1)).sum(0))
+        grad_left = torch.cat(lefts, 1) if wants_left else None
+        grad_right = torch.cat(rights, 1) if wants_right else None
+        return None, None, grad_left, grad_right, *grads
+
+
+def join(total: Tensor | None, part: Tensor, step: Step) -> Tensor:
+    """Gradients from slices of the batch: added for shared numbers, put side by side for numbers of single samples."""
+    if total is None:
+        return part
+    return torch.cat([total, part], -1) if step.kind == "single" else total.add_(part)
+
+
+def slices(n: int, batch: int, dtype: torch.dtype) -> list[slice]:
+    width = max(LEAST_COLUMNS, SLICE_BYTES // (2**n * dtype.itemsize))
+    return [slice(low, min(low + width, batch)) for low in range(0, batch, width)]
+
+
+def outer(a: Tensor, c: Tensor) -> Tensor:
+    return (a.unsqueeze(1) * c.unsqueeze(0)).flatten(0, 1)
+
+
+def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+    """A ``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as
+    real numbers."""
+    batch = psi.shape[1]
+    if not matrix.is_complex():
+        parts = multiply_raw(matrix, torch.view_as_real(psi).view(2**n, -1), n, offset, width)
+        return torch.view_as_complex(parts.view(2**n, batch, 2))
+    return multiply_raw(matrix, psi, n, offset, width)
+
+
+def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+    before, size = 2**offset, 2**width
+    inner = psi.numel() // (before * size)
+    if before == 1:
+        return torch.mm(matrix, psi.view(size, inner)).view(psi.shape)
+    if inner == 1:
+        return torch.mm(psi.view(before, size), matrix.mT).view(psi.shape)
+    return torch.bmm(matrix.resolve_conj().expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
+
+
+def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> Tensor:
+    """Sum over everything else of lam psi^dagger on the window: the cotangent of its matrix."""
+    before, size = 2**offset, 2**width
+    if real:
+        lam, psi = torch.view_as_real(lam), torch.view_as_real(psi)
+    lam, psi = lam.view(before, size, -1), psi.view(before, size, -1)
+    if before == 1:
+        return torch.mm(lam[0], psi[0].mH)
+    if lam.shape[-1] == 1:
+        return torch.mm(lam[..., 0].mT, psi[..., 0].conj())
+    return torch.bmm(lam, psi.mH).sum(0)
+
+
+def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns: slice) -> Tensor:
+    if step.kind == "gather":
+        assert step.index is not None
+        return psi.index_select(0, step.index)
+    assert tensor is not None
+    if step.kind == "dense":
+        assert step.window is not None
+        return multiply(tensor, psi, n, step.window.offset, step.window.width)
+    if step.kind == "diagonal":
+        return psi * tensor.unsqueeze(1)
+    return single(step, psi, n, tensor[..., columns])
+
+
+def backward_step(
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool, columns: slice
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of
+    its numbers."""
+    grad: Tensor | None = None
+    if step.kind == "dense":
+        assert step.window is not None
+        offset, width = step.window.offset, step.window.width
+        inverse = tensor.mH
+        if before is None:
+            before = multiply(inverse, psi, n, offset, width)
+        if wanted:
+            grad = outer_sum(lam, before, offset, width, not tensor.is_complex())
+        return before, multiply(inverse, lam, n, offset, width), grad
+    if step.kind == "diagonal":
+        inverse = tensor.conj().resolve_conj().unsqueeze(1)
+        if before is None:
+            before = psi * inverse
+        if wanted:
+            grad = (lam * before.conj()).sum(1)
+            grad = grad if tensor.is_complex() else grad.real
+        return before, lam * inverse, grad
+    return single_backward(step, psi, before, lam, n, tensor[..., columns], wanted)
+
+
+def rows_of(step: Step, psi: Tensor, n: int) -> list[Tensor]:
+    """Views of the amplitudes a gate mixes: one for each basis state of its targets, with all its controls at 1."""
+    cube = psi.view(*(2,) * n, psi.shape[1])
+    place: list[slice | int] = [slice(None)] * n
+    for axis in step.axes[: step.controls]:
+        place[axis] = 1
+    targets = step.axes[step.controls :]
+    rows = []
+    for i in range(2 ** len(targets)):
+        for k, axis in enumerate(targets):
+            place[axis] = (i >> (len(targets) - 1 - k)) & 1
+        rows.append(cube[tuple(place)])
+    return rows
+
+
+def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
+    """One gate whose matrix ``(K, K, batch)`` or diagonal ``(K, batch)`` differs from sample to sample."""
+    out = psi.clone()
+    old, new = rows_of(step, psi, n), rows_of(step, out, n)
+    for i, row in enumerate(new):
+        if tensor.dim() == 2:
+            row.mul_(tensor[i])
+        else:
+            torch.mul(old[0], tensor[i, 0], out=row)
+            for j in range(1, len(old)):
+                row.addcmul_(old[j], tensor[i, j].to(row.dtype))
+    return out
+
+
+def single_backward(
+    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
+    if before is None:
+        before = single(step, psi, n, inverse)
+    grad = torch.zeros_like(tensor) if wanted else None
+    if grad is not None:
+        left, right = rows_of(step, lam, n), rows_of(step, before, n)
+        for i, row in enumerate(left):
+            for j, other in enumerate(right):
+                if tensor.dim() == 2 and i != j:
+                    continue
+                overlap = (row * other.conj()).reshape(-1, tensor.shape[-1]).sum(0)
+                target = grad[i] if tensor.dim() == 2 else grad[i, j]
+                target += overlap if grad.is_complex() else overlap.real
+    return before, single(step, lam, n, inverse), grad

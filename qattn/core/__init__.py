@@ -1,0 +1,1 @@
+"""States, unitaries and measurements: the physics that every model and circuit here is made of."""

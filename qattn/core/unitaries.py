@@ -1,0 +1,104 @@
+"""Unitary, orthogonal and isometric matrices as trainable parameters.
+
+An unconstrained matrix is mapped to the manifold by the *unique* QR factor, the one whose R has a positive diagonal.
+LAPACK's own sign choice jumps when a pivot changes sign: a column of the unitary would flip in the middle of training.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from qattn.core.parametrization_cache import derived
+
+Field = Literal["complex", "real"]
+
+
+def orthonormal_columns(matrix: Shaped[Tensor, "*batch rows columns"]) -> Shaped[Tensor, "*batch rows columns"]:
+    """The Q of ``matrix = Q R`` with a positive diagonal of R: orthonormal columns, smooth in ``matrix`` at full rank.
+
+    Raises ``ValueError`` when there are more columns than rows.
+    """
+    if matrix.shape[-1] > matrix.shape[-2]:
+        raise ValueError(f"orthonormal columns need rows >= columns, got {matrix.shape[-2]} x {matrix.shape[-1]}")
+    q, r = torch.linalg.qr(matrix)
+    pivots = r.diagonal(dim1=-2, dim2=-1).detach()
+    return q * torch.sgn(pivots).unsqueeze(-2)
+
+
+def haar(
+    dim: int, field: Field = "complex", *, generator: torch.Generator, dtype: torch.dtype = torch.float64
+) -> Shaped[Tensor, "dim dim"]:
+    """One unitary (orthogonal) matrix from the Haar measure (Mezzadri, Notices AMS 54, 592, 2007)."""
+    return orthonormal_columns(as_field(torch.randn(dim, dim, _parts(field), generator=generator, dtype=dtype)))
+
+
+def isometry_defect(matrix: Shaped[Tensor, "*batch rows columns"]) -> float:
+    """Largest entry of |M†M − 1| over the batch: zero for unitary matrices and isometries."""
+    gram = matrix.mH @ matrix
+    return (gram - torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)).abs().max().item()
+
+
+def as_field(parts: Float[Tensor, "*shape parts"]) -> Shaped[Tensor, "*shape"]:
+    """Read a trailing axis of one (real) or two (real, imaginary) numbers as one number of the field."""
+    return parts[..., 0] if parts.shape[-1] == 1 else torch.view_as_complex(parts)
+
+
+def _parts(field: Field) -> int:
+    if field not in ("complex", "real"):
+        raise ValueError(f"field must be 'complex' or 'real', got {field!r}")
+    return 2 if field == "complex" else 1
+
+
+class Mixers(nn.Module):
+    """``count`` trainable unitary (orthogonal) matrices of size ``dim``, started near the identity.
+
+    ``spread`` is the size of the start's departure from the identity: QR of 1 + spread·G/√(2·dim). Haar mixers scramble
+    the angles of the layers below and leave no gradient (a barren plateau in miniature).
+    """
+
+    def __init__(
+        self, count: int, dim: int, field: Field = "complex", spread: float = 0.3, *, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.field: Field = field
+        self.raw = nn.Parameter(torch.empty(count, dim, dim, _parts(field)))
+        self.initialize_(spread, generator=generator)
+
+    @torch.no_grad()
+    def initialize_(self, spread: float, *, generator: torch.Generator) -> None:
+        """Start ``spread`` away from the identity."""
+        dim = self.raw.shape[-2]
+        self.raw.normal_(generator=generator).mul_(spread / math.sqrt(2 * dim))
+        self.raw[..., 0] += torch.eye(dim)
+
+    @derived
+    def forward(self) -> Shaped[Tensor, "count dim dim"]:
+        return orthonormal_columns(as_field(self.raw))
+
+    def in_manifold(self, eps: float = 1e-5) -> bool:
+        """Whether every matrix is unitary to within ``eps`` (largest entry of |W†W − 1|)."""
+        return isometry_defect(self()) <= eps
+
+
+class Isometry(nn.Module):
+    """One trainable isometry C^columns → C^rows: ``B†B = 1`` (a point of the complex Stiefel manifold)."""
+
+    def __init__(self, rows: int, columns: int, field: Field = "complex", *, generator: torch.Generator) -> None:
+        super().__init__()
+        if rows < columns:
+            raise ValueError(f"an isometry needs at least as many rows as columns, got {rows} rows, {columns} columns")
+        parts = torch.randn(rows, columns, _parts(field), generator=generator)
+        self.raw = nn.Parameter(parts / math.sqrt(2 * rows))
+
+    @derived
+    def forward(self) -> Shaped[Tensor, "rows columns"]:
+        return orthonormal_columns(as_field(self.raw))
+
+    def in_manifold(self, eps: float = 1e-5) -> bool:
+        """Whether B†B = 1 to within ``eps``."""
+        return isometry_defect(self()) <= eps

@@ -1,0 +1,103 @@
+"""What the unitary language models share: a prepared start, one Born measurement at the end, a ledger of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from qattn.core.measurement import log_probabilities
+from qattn.core.readouts import Overlap, make_readout
+from qattn.core.states import normalize, random_states
+from qattn.core.unitaries import Field
+
+
+class TextMap(NamedTuple):
+    """What a batch of texts does to states: the map, its inverse, and the shape and field of what it acts on."""
+
+    evolve: Callable[[Tensor], Tensor]
+    unevolve: Callable[[Tensor], Tensor]
+    shape: tuple[int, ...]
+    field: Field
+
+
+class RegisterLM(nn.Module):
+    """A language model whose meaning register starts in a learned unit vector and is read once by the Born rule.
+
+    A subclass calls :meth:`make_register` last in its constructor and names in ``owners`` the group of each parameter
+    (by its whole name, else by its first part).
+    """
+
+    context_limit: int | None = None
+    constrained_groups: tuple[str, ...] = ("readout", "start")
+    owners: dict[str, str] = {}  # noqa: RUF012  (read only)
+    readout: Any
+    strict = True
+    """Whether the model claims that its register evolves by unitaries alone, to be read once."""
+
+    def make_register(
+        self, dim: int, vocab: int, field: Field, readout: str, rank: int, floor: bool, generator: torch.Generator
+    ) -> None:
+        """The measurement, the start |ψ₀⟩ and the depolarising floor."""
+        self.readout = make_readout(readout, dim, vocab, rank, field, generator=generator)
+        psi = random_states((dim,), field, generator=generator, dtype=torch.float32)
+        start = torch.view_as_real(psi) if psi.is_complex() else psi[:, None]
+        self.psi = nn.Parameter(start, requires_grad=not isinstance(self.readout, Overlap))
+        self.make_floor(floor)
+
+    def make_floor(self, floor: bool) -> None:
+        """The depolarising channel before the readout, learned or absent."""
+        self.floor_logit = nn.Parameter(torch.tensor(-4.0), requires_grad=floor)
+        self.has_floor = floor
+
+    def prepare(self) -> Shaped[Tensor, " dim"]:
+        """The initial state |ψ₀⟩ of the meaning register, a learned unit vector."""
+        return normalize(torch.view_as_complex(self.psi) if self.psi.shape[-1] == 2 else self.psi[:, 0])
+
+    @property
+    def floor(self) -> Float[Tensor, ""] | None:
+        """δ of the depolarising channel p ← (1−δ)p + δ/V, or None."""
+        return torch.sigmoid(self.floor_logit) if self.has_floor else None
+
+    def read(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        """log p(w) by the Born rule, behind the depolarising channel where the model has one."""
+        return log_probabilities(self.readout(phi), self.floor)
+
+    def completeness(self) -> float | None:
+        """Largest entry of |Σ_w E_w − 1|; None for a readout without effects."""
+        return self.readout.completeness()
+
+    def parameter_groups(self) -> dict[str, list[str]]:
+        """Where the trainable parameters sit."""
+        owners = {"readout": "readout", "psi": "start", "floor_logit": "floor", **self.owners}
+        groups: dict[str, list[str]] = {}
+        for name, parameter in self.named_parameters():
+            if parameter.requires_grad:
+                groups.setdefault(owners.get(name) or owners[name.split(".")[0]], []).append(name)
+        return groups
+
+    def freeze(self, frozen: tuple[str, ...]) -> None:
+        """Keep whole parameter groups as they started. Raises ``ValueError`` for a group there is not."""
+        groups, parameters = self.parameter_groups(), dict(self.named_parameters())
+        for group in frozen:
+            if group not in groups:
+                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
+            for name in groups[group]:
+                parameters[name].requires_grad_(False)
+
+    def hidden_matrices(self) -> list[str]:
+        """Trainable matrices between hidden vectors of the control, which an optimiser may orthogonalise the steps of.
+
+        The map from the control to the angles is none: steps of unit singular values there turn angles by a radian.
+        """
+        inner = ("control.up", "control.down")
+        return [name for name, parameter in self.named_parameters() if name in inner and parameter.requires_grad]
+
+
+def readout_flops(readout: Any, field: Field) -> int:
+    """Real operations of one measurement: the isometry's matrix product; a projective readout has none."""
+    multiply = 4 if field == "complex" and readout.kind == "softmax" else 8 if field == "complex" else 2
+    return 0 if readout.kind == "projective" else multiply * readout.dim * readout.rank * readout.vocab

@@ -1,0 +1,142 @@
+"""Recurrent unitary language models: one register for the whole text, turned by each token (rungs 2r and 4).
+
+    h_t = U(x_t) h_{t−1},   h_0 = |ψ₀⟩,   p(w | x_1..x_t) = ⟨h_t|E_w|h_t⟩
+
+Strictly unitary, natural for state tracking. By Holevo's bound such a register of dimension D carries at most log₂ D
+bits of its past, which a model with a register for each position (rung 2) is not limited by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from qattn.core.unitaries import Field
+from qattn.lm.base import RegisterLM, TextMap, readout_flops
+from qattn.lm.control import Control
+from qattn.lm.transitions import Cayley, Householder, Permutations, Table
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """A recurrent register: `transition` is ``table``, ``householder``, ``cayley`` or ``permutation``.
+
+    vocab, dim, field: outcomes, dimension, complex or real; factors: reflections a token (householder); generators:
+    shared Hamiltonians (cayley); temperature: of the relaxation (permutation); control, ngram, hidden, embedding: what
+    sets the reflections; readout, rank, floor: the measurement (or, to compare with, ``softmax``); near: distance of
+    the start from the identity.
+    """
+
+    vocab: int
+    dim: int = 64
+    field: Field = "complex"
+    transition: str = "householder"
+    factors: int = 2
+    generators: int = 16
+    temperature: float = 1.0
+    control: str = "linear"
+    ngram: int = 4
+    hidden: int = 512
+    embedding: int = 64
+    readout: str = "povm"
+    rank: int = 4
+    floor: bool = True
+    near: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("vocab", "dim", "factors", "generators", "ngram", "hidden", "embedding", "rank"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.transition not in ("table", "householder", "cayley", "permutation"):
+            known = "'table', 'householder', 'cayley' or 'permutation'"
+            raise ValueError(f"transition must be {known}, got {self.transition!r}")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be positive, got {self.temperature}")
+
+
+@dataclass
+class RecurrentState:
+    """What generation carries: the register, and the n-gram that the control looks at."""
+
+    psi: Shaped[Tensor, "batch dim"]
+    recent: Float[Tensor, "batch width"] | None
+
+
+class UnitaryRecurrentLM(RegisterLM):
+    """Rungs 2r and 4: tokens (batch, time) → log-probabilities (batch, time, vocab); time runs one token at a time."""
+
+    constrained_groups = ("transition", "readout", "start")
+    owners = {"control": "control", "control.embedding": "embedding", "transition": "transition"}  # noqa: RUF012
+
+    def __init__(self, config: RecurrentConfig, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        generator = generator or torch.Generator().manual_seed(0)
+        self.config = c = config
+        self.control: Control | None = None
+        self.transition: Any
+        if c.transition == "householder":
+            self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+            self.transition = Householder(self.control.width, c.dim, c.factors, c.field, c.near, generator=generator)
+        elif c.transition == "cayley":
+            self.transition = Cayley(c.vocab, c.dim, c.generators, c.field, c.near, generator=generator)
+        elif c.transition == "permutation":
+            self.transition = Permutations(c.vocab, c.dim, c.temperature, generator=generator)
+        else:
+            self.transition = Table(c.vocab, c.dim, c.field, c.near, generator=generator)
+        self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        """Whether this model claims strict unitarity: not where a softmax reads the register."""
+        return self.config.readout != "softmax"
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        psi = self.prepare().expand(tokens.shape[0], -1)
+        return self.read(self.transition.run(psi, self.gates(tokens)))
+
+    def gates(self, tokens: Int[Tensor, "batch time"]) -> Any:
+        """What the text does to the register."""
+        return self.transition(tokens if self.control is None else self.control(tokens))
+
+    def evolve(self, psi: Shaped[Tensor, "batch dim"], gates: Any) -> Shaped[Tensor, "batch dim"]:
+        """U(x_T) ⋯ U(x_1)|ψ⟩: the register after the whole text."""
+        return self.transition.run(psi, gates)[:, -1]
+
+    def unevolve(self, phi: Shaped[Tensor, "batch dim"], gates: Any) -> Shaped[Tensor, "batch dim"]:
+        """The inverse: the same gates backwards."""
+        return self.transition.back(phi, gates)
+
+    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+        """The unitaries of a batch of whole texts, one register a text."""
+        gates = self.gates(tokens)
+        return TextMap(
+            lambda psi: self.evolve(psi, gates), lambda phi: self.unevolve(phi, gates),
+            (tokens.shape[0], self.config.dim), self.config.field,
+        )  # fmt: skip
+
+    def start(self, batch: int) -> RecurrentState:
+        """An empty context."""
+        recent = None if self.control is None else self.control.start(batch)
+        return RecurrentState(self.prepare().expand(batch, -1), recent)
+
+    def step(
+        self, token: Int[Tensor, " batch"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch vocab"], RecurrentState]:
+        """One token further in constant time and memory."""
+        if self.control is None or state.recent is None:
+            gates, recent = self.transition(token[:, None]), None
+        else:
+            control, recent = self.control.step(token, state.recent)
+            gates = self.transition(control[:, None])
+        psi = self.transition.run(state.psi, gates)[:, 0]
+        return self.read(psi), RecurrentState(psi, recent)
+
+    def flops_per_token(self, length: int) -> int:
+        """Real multiplications and additions in matrix products of one forward token (a complex one counts 8)."""
+        control = 0 if self.control is None else self.control.flops_per_token()
+        own = self.transition.flops(self.config.dim, self.config.field)
+        return control + own + readout_flops(self.readout, self.config.field)

@@ -1,0 +1,193 @@
+"""Unitaries that a token applies to a recurrent register: a table, Householder products, Cayley steps, permutations.
+
+Each transition turns tokens into gates (`forward`), runs a register through them (`run`, all states on the way) and
+back (`back`). `step` is `run` on a text of one token.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor, nn
+
+from qattn.core.parametrization_cache import derived
+from qattn.core.unitaries import Field, Mixers, as_field
+from qattn.lm import unitary_scan
+
+
+class TableGates(NamedTuple):
+    """A unitary for each token of the vocabulary, and the tokens of the text."""
+
+    unitaries: Shaped[Tensor, "vocab dim dim"]
+    tokens: Int[Tensor, "batch time"]
+
+
+class ReflectionGates(NamedTuple):
+    """Unit vectors and β = 1 − e^{iφ} for every position."""
+
+    k: Shaped[Tensor, "batch time factors dim"]
+    beta: Shaped[Tensor, "batch time factors"]
+
+
+class Looked(nn.Module):
+    """A transition with one unitary a token of the vocabulary; subclasses say how these come about."""
+
+    def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
+        """U(x) for every x."""
+        raise NotImplementedError
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> TableGates:
+        return TableGates(self.unitaries(), tokens)
+
+    def run(self, psi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch time dim"]:
+        """h_1..h_T of h_t = U(x_t) h_{t−1}."""
+        return unitary_scan.table(psi, gates.unitaries.to(psi.dtype), gates.tokens)
+
+    def back(self, phi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch dim"]:
+        """From the state after the text to the state before it."""
+        inverse = gates.unitaries.mH.to(phi.dtype)
+        for column in gates.tokens.flip(1).unbind(1):
+            phi = (inverse[column] @ phi[..., None])[..., 0]
+        return phi
+
+    def flops(self, dim: int, field: Field) -> int:
+        """Of one token; the table itself is made once a step for all tokens of the batch and not counted."""
+        return (8 if field == "complex" else 2) * dim * dim
+
+
+class Table(Looked):
+    """A free unitary a token: V·D² numbers (twice that in the complex field), the unique QR factors of `Mixers`."""
+
+    def __init__(self, vocab: int, dim: int, field: Field, near: float, *, generator: torch.Generator) -> None:
+        super().__init__()
+        self.entries = Mixers(vocab, dim, field, near, generator=generator)
+
+    def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
+        return self.entries()
+
+
+class Cayley(Looked):
+    """A Cayley (Crank–Nicolson) step of a token-dependent Hamiltonian, after arXiv 2602.22255:
+
+        U(x) = (1 − S(x)/2)⁻¹ (1 + S(x)/2),   S(x) = Σ_k c_k(x) S_k = −iH(x),   S_k† = −S_k
+
+    ``generators`` matrices S_k are shared by all tokens, each token has its own ``generators`` coefficients. Unitary
+    for every S; never has the eigenvalue −1 exactly.
+    """
+
+    def __init__(
+        self, vocab: int, dim: int, generators: int, field: Field, near: float, *, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        parts = 2 if field == "complex" else 1
+        scale = near / math.sqrt(dim * generators)
+        self.coefficients = nn.Parameter(torch.randn(vocab, generators, generator=generator))
+        self.raw = nn.Parameter(2 * scale * torch.randn(generators, dim, dim, parts, generator=generator))
+
+    @derived
+    def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
+        raw = as_field(self.raw)
+        skew = (raw - raw.mH) / 2
+        half = (self.coefficients.to(skew.dtype) @ skew.flatten(1)).view(-1, *skew.shape[1:]) / 2
+        one = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
+        return torch.linalg.solve(one - half, one + half)
+
+
+class Permutations(Looked):
+    """A permutation of the basis states a token: a reversible automaton (rung 4).
+
+    Learned by relaxation: scores are made doubly stochastic by ``rounds`` of Sinkhorn's normalisation (Mena et al.
+    2018) at ``temperature``. The register only ever sees the *permutation* nearest to that matrix (the assignment of
+    largest total, by the Hungarian method), in training too; the gradient is passed straight through to the
+    relaxation. So the forward pass is exact and its gradient is a guess.
+    """
+
+    def __init__(
+        self, vocab: int, dim: int, temperature: float, rounds: int = 10, *, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.temperature, self.rounds = temperature, rounds
+        self.scores = nn.Parameter(torch.randn(vocab, dim, dim, generator=generator))
+
+    def relaxed(self) -> Float[Tensor, "vocab dim dim"]:
+        """The (nearly) doubly stochastic matrices."""
+        logs = self.scores / self.temperature
+        for _ in range(self.rounds):
+            logs = logs.log_softmax(-1).log_softmax(-2)
+        return logs.exp()
+
+    @derived
+    def unitaries(self) -> Float[Tensor, "vocab dim dim"]:
+        soft = self.relaxed()
+        hard = torch.zeros_like(soft)
+        for matrix, chances in zip(hard, soft.detach().cpu().double().numpy(), strict=True):
+            rows, columns = linear_sum_assignment(chances, maximize=True)
+            matrix[rows, columns] = 1.0
+        return _Straight.apply(soft, hard)
+
+
+class _Straight(torch.autograd.Function):
+    """The second argument's value, the first argument's gradient."""
+
+    @staticmethod
+    def forward(ctx: object, soft: Tensor, hard: Tensor) -> Tensor:
+        return hard
+
+    @staticmethod
+    def backward(ctx: object, grad: Tensor) -> tuple[Tensor, None]:
+        return grad, None
+
+
+class Householder(nn.Module):
+    """A product of ``factors`` reflections 1 − (1 − e^{iφ}) k k† whose axes k and phases φ the control sets.
+
+    Complex field: φ = w·c + b, near 0 at the start. Real field: φ = π, a mirror; two mirrors make a rotation, so the
+    second of each pair starts ``near`` its partner and their product near the identity.
+    """
+
+    def __init__(
+        self, width: int, dim: int, factors: int, field: Field, near: float, *, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.dim, self.factors, self.field = dim, factors, field
+        parts = 2 if field == "complex" else 1
+        axes = torch.randn(factors, width, dim * parts, generator=generator) / math.sqrt(width)
+        if field == "real":
+            axes[1::2] = axes[: factors // 2 * 2 : 2] + near * axes[1::2]
+        self.axes = nn.Parameter(axes.transpose(0, 1).flatten(1).contiguous())
+        bias = torch.randn(factors, dim * parts, generator=generator)
+        if field == "real":
+            bias[1::2] = bias[: factors // 2 * 2 : 2]
+        self.axes_bias = nn.Parameter(bias.flatten())
+        if field == "complex":
+            self.phases = nn.Parameter(near * torch.randn(width, factors, generator=generator) / math.sqrt(width))
+            self.phases_bias = nn.Parameter(torch.zeros(factors))
+
+    def forward(self, control: Float[Tensor, "batch time width"]) -> ReflectionGates:
+        raw = (control @ self.axes + self.axes_bias).unflatten(-1, (self.factors, self.dim, -1))
+        k = as_field(raw.contiguous())
+        k = k / torch.linalg.vector_norm(k, dim=-1, keepdim=True)
+        if self.field == "real":
+            return ReflectionGates(k, torch.full_like(k[..., 0], 2.0))
+        phi = control @ self.phases + self.phases_bias
+        return ReflectionGates(k, 1 - torch.complex(phi.cos(), phi.sin()))
+
+    def run(self, psi: Shaped[Tensor, "batch dim"], gates: ReflectionGates) -> Shaped[Tensor, "batch time dim"]:
+        """h_1..h_T of h_t = U(x_t) h_{t−1}."""
+        return unitary_scan.reflections(psi, gates.k, gates.beta)
+
+    def back(self, phi: Shaped[Tensor, "batch dim"], gates: ReflectionGates) -> Shaped[Tensor, "batch dim"]:
+        """From the state after the text to the state before it."""
+        k, beta = gates.k.flatten(1, 2), gates.beta.flatten(1, 2).conj()
+        for place in range(k.shape[1] - 1, -1, -1):
+            phi = unitary_scan.reflect(phi, k[:, place], beta[:, place])
+        return phi
+
+    def flops(self, dim: int, field: Field) -> int:
+        """Of one token: the maps from the control, then an inner product and a sum for each reflection."""
+        own = 2 * sum(parameter.numel() for parameter in self.parameters() if parameter.ndim == 2)
+        return own + 2 * (8 if field == "complex" else 2) * dim * self.factors
