@@ -17,7 +17,7 @@ from torch import Tensor
 
 from classical import Transformer, gpt2_style, modern
 from qattn import UnitaryConfig, UnitaryLM
-from qattn.core.parametrization_cache import held
+from qattn.core.parametrization_cache import cached
 
 VOCAB = 65
 
@@ -69,7 +69,7 @@ def main() -> None:
     print(f"{'tokens':>14}" + "".join(f"{name:>24}" for name in models))
     with torch.no_grad(), ExitStack() as stack:
         for model in models.values():
-            stack.enter_context(held(model))
+            stack.enter_context(cached(model))
         texts = {name: Text(model, 64 if name == "gpt2_style" else None) for name, model in models.items()}
         for low in range(0, args.tokens, 1000):
             cells = []

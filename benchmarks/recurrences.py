@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
-from qattn.lm.instrument_scan import collapses, collapses_naive
+from qattn.lm.instrument_scan import kraus_recursion, kraus_recursion_naive
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
-from qattn.lm.unitary_scan import reflections, reflections_naive, table, table_naive
+from qattn.lm.unitary_scan import apply_unitaries, apply_unitaries_naive, reflections, reflections_naive
 
 Pass = Callable[..., Tensor]
 
@@ -62,12 +62,12 @@ def main() -> None:
     model = UnitaryRecurrentLM(RecurrentConfig(given.vocab, dim=given.dim, transition="table"), generator)
     psi = model.prepare().detach().expand(given.batch, -1).clone().requires_grad_()
     unitaries = model.transition.unitaries().detach().requires_grad_()
-    rows.append(compare("table", table, table_naive, [psi, unitaries, tokens], given.rounds))
+    rows.append(compare("table", apply_unitaries, apply_unitaries_naive, [psi, unitaries, tokens], given.rounds))
     for dim in (24, 48):
         instrument = InstrumentLM(InstrumentConfig(given.vocab, dim=dim), generator)
         rho = instrument.prepare().detach().expand(given.batch, -1, -1).clone().requires_grad_()
         arguments = [rho, instrument.stacked().detach().clone().requires_grad_(), tokens]
-        rows.append(compare(f"instrument {dim}", collapses, collapses_naive, arguments, given.rounds))
+        rows.append(compare(f"instrument {dim}", kraus_recursion, kraus_recursion_naive, arguments, given.rounds))
     for row in rows:
         print(json.dumps(row))
 

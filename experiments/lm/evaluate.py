@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from qattn.core.parametrization_cache import held
+from qattn.core.parametrization_cache import cached
 
 IGNORED = -100
 
@@ -30,7 +30,7 @@ def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: i
     training = model.training
     model.eval()
     try:
-        with held(model):
+        with cached(model):
             for inputs, targets in windows:
                 for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
                     yield model(x), y

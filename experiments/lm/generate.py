@@ -11,7 +11,7 @@ import torch
 from classical import sampling
 from experiments.errors import UserError
 from experiments.tasks.tokenizers import Tokenizer
-from qattn.core.parametrization_cache import held
+from qattn.core.parametrization_cache import cached
 
 
 def prompt_ids(prompt: str, tokenizer: Tokenizer) -> list[int]:
@@ -49,7 +49,7 @@ def continue_text(
     generator = torch.Generator().manual_seed(seed)
     model.eval()
     try:
-        with held(model):
+        with cached(model):
             for token in sampling.generate(
                 model, ids, tokens, temperature=float(temperature), top_k=top_k, top_p=top_p, generator=generator
             ):

@@ -18,7 +18,7 @@ OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, Any]:
     """Measure one model on one batch of tokens (batch, time).
 
-    A model with a register (it has ``text_map``) is audited on random states under the given texts. A transformer is
+    A model with a register (it has ``state_map``) is audited on random states under the given texts. A transformer is
     audited on its residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model
     has no meaning for is None with a reason. ``passed`` compares all figures of a strict model with the dtype's budget;
     it is None for models that do not claim strict unitarity.
@@ -39,15 +39,15 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
     values["causality"] = audit.causality_defect(model, tokens, log_probs.shape[-1])
     values["normalisation"] = audit.normalisation_defect(log_probs)
     evolve = None
-    if hasattr(model, "text_map"):
+    if hasattr(model, "state_map"):
         values["completeness"] = model.completeness()
         if values["completeness"] is None:
             reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
-        text_map = model.text_map(tokens)
-        if text_map is None:
+        state_map = model.state_map(tokens)
+        if state_map is None:
             reasons |= dict.fromkeys(OF_VECTORS, "coherence is lost on the way: the register has no state vector")
         else:
-            evolve, unevolve, shape, field = text_map
+            evolve, unevolve, shape, field = state_map
             a, b = (random_states(shape, field, generator=generator, dtype=dtype) for _ in range(2))
             values["reversal"] = audit.reversal_error(evolve, unevolve, a)
     elif hasattr(model, "embed") and hasattr(model, "evolve"):

@@ -45,6 +45,8 @@ FAMOUS = {
     "tokens": "max_new_tokens num_tokens length max_length",
     "training": "train trainer",
     "optimizer": "optim optimiser",
+    "init_scale": "near init_std initializer_range",
+    "angle_init_scale": "gain",
     "rotary": "rope",
     "layer": "layernorm layer_norm ln",
     "rms": "rmsnorm rms_norm",

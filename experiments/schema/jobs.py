@@ -21,6 +21,8 @@ from experiments.schema.model_kinds import ModelConfig
 from experiments.schema.resolve import Experiment
 from experiments.schema.task_kinds import TaskConfig
 
+RENAMED = {"near": "init_scale", "gain": "angle_init_scale"}
+"""Keys of a model that records written before the keys were renamed have under their old names."""
 WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer", "tasks", "search"}
 """Of the training: its optimizer is in the model, what is different on a task is in the other fields by then."""
 
@@ -76,6 +78,7 @@ class Job:
     @classmethod
     def from_dict(cls, data: Any, source: object) -> Job:
         """Back from plain data. Raises :class:`UserError` naming ``source`` if this version does not know it."""
+        data = _with_new_names(data)
         try:
             job = _Written.model_validate_json(json.dumps(data), strict=True)
         except ValidationError as error:
@@ -83,6 +86,13 @@ class Job:
             place = f"{dotted(problem.path)}: " if problem.path else ""
             raise UserError(f"{source}: not a run of this version of qattn: {place}{problem.text}") from None
         return cls(job.task_name, job.task, job.model_name, job.model, job.training, job.seed)
+
+
+def _with_new_names(data: Any) -> Any:
+    """A stored job with the keys of its model as this version calls them."""
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+        return data
+    return data | {"model": {RENAMED.get(key, key): value for key, value in data["model"].items()}}
 
 
 def jobs(experiment: Experiment) -> list[Job]:

@@ -31,7 +31,7 @@ class BornMachineModel(ModelConfig):
     """Dimension of the subspace that the measurement at the end asks for, at most `dim`; u-MPS has 1."""
     longest: PositiveInt | None = None
     """Greatest length of a string, to which the learned prior of lengths goes; null is the task's."""
-    near: NonNegative = 0.3
+    init_scale: NonNegative = 0.3
     """How far from commuting the operators start; 0 is a random phase of each axis for each symbol."""
 
     def clashes(self) -> Iterator[Clash]:

@@ -72,9 +72,9 @@ class UnitaryModel(ModelConfig):
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
-    near: NonNegative = 0.3
+    init_scale: NonNegative = 0.3
     """How far from the identity the mixers start. Random mixers (Haar) scramble the angles and do not train."""
-    gain: Positive = 0.2
+    angle_init_scale: Positive = 0.2
     """Size of the angles at the start."""
     dephasing: Share = 0.0
     """Ablation: share of every coherence lost before each mixer. Costs a factor `dim` (a density matrix)."""
@@ -177,9 +177,9 @@ class CircuitModel(ModelConfig):
     """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
-    near: NonNegative = 0.3
+    init_scale: NonNegative = 0.3
     """Size of the mixers' angles at the start (radians)."""
-    gain: Positive = 0.2
+    angle_init_scale: Positive = 0.2
     """Size of the text's angles at the start."""
     frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
     """Ablation: parameter groups that stay as they started."""
@@ -264,7 +264,7 @@ class RecurrentModel(BornReadout):
     """Width of the control's hidden layer, with control mlp."""
     embedding: PositiveInt = 64
     """Length of the control's token embeddings."""
-    near: NonNegative = 1.0
+    init_scale: NonNegative = 1.0
     """How far from the identity the unitaries start."""
 
     def clashes(self) -> Iterator[Clash]:

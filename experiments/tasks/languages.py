@@ -23,7 +23,7 @@ from torch import Tensor
 
 from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
-from qattn.core.parametrization_cache import held
+from qattn.core.parametrization_cache import cached
 
 Member = Callable[[np.ndarray], np.ndarray]
 """Strings of one length (n, length) → whether each is in the language (n,)."""
@@ -160,7 +160,7 @@ class LanguageTask:
         training = model.training
         model.eval()
         try:
-            with held(model):
+            with cached(model):
                 inside, weights = self._draw(model, length, model.start(PROPOSALS * self.samples))
                 free = float(inside[: self.samples].mean())
                 if hasattr(model, "start_given_length"):

@@ -12,7 +12,16 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from qattn.core.born import differentiated_once
+
+def differentiated_once() -> None:
+    """Refuse ``create_graph=True`` in a backward pass: half of a second derivative would come out, without a word.
+
+    Raises ``RuntimeError``.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "this fast path is differentiable once; circuits have naive.state_vector for higher derivatives"
+        )
 
 
 def evolve(
@@ -45,7 +54,7 @@ class _Evolve(torch.autograd.Function):
         differentiated_once()
         phases, mixers, *turned = ctx.saved_tensors
         to_angles, to_mixers = phases.real.new_empty(phases.shape), torch.empty_like(mixers)
-        back, conjugates = phases.conj().resolve_conj(), mixers.conj().resolve_conj()
+        inverse, conjugates = phases.conj().resolve_conj(), mixers.conj().resolve_conj()
         for layer in range(len(phases) - 1, -1, -1):
             if layer < len(mixers):
                 torch.mm(gradient.mT, turned[layer].conj(), out=to_mixers[layer])
@@ -53,7 +62,7 @@ class _Evolve(torch.autograd.Function):
             pulled, state = _paired(gradient), _paired(turned[layer])
             torch.mul(pulled.imag, state.real, out=to_angles[layer])  # Im(ḡ s*): how the loss turns with the phase
             to_angles[layer].addcmul_(pulled.real, state.imag, value=-1)
-            gradient = _times(gradient, back[layer])
+            gradient = _times(gradient, inverse[layer])
         return gradient, to_angles, to_mixers
 
 

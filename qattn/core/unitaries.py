@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from qattn.core.parametrization_cache import derived
+from qattn.core.parametrization_cache import cacheable
 
 Field = Literal["complex", "real"]
 
@@ -57,26 +57,26 @@ def _parts(field: Field) -> int:
 class Mixers(nn.Module):
     """``count`` trainable unitary (orthogonal) matrices of size ``dim``, started near the identity.
 
-    ``spread`` is the size of the start's departure from the identity: QR of 1 + spread·G/√(2·dim). Haar mixers scramble
-    the angles of the layers below and leave no gradient (a barren plateau in miniature).
+    ``init_scale`` s is the size of the start's departure from the identity: QR of 1 + s·G/√(2·dim). Haar mixers
+    scramble the angles of the layers below and leave no gradient (a barren plateau in miniature).
     """
 
     def __init__(
-        self, count: int, dim: int, field: Field = "complex", spread: float = 0.3, *, generator: torch.Generator
+        self, count: int, dim: int, field: Field = "complex", init_scale: float = 0.3, *, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.field: Field = field
         self.raw = nn.Parameter(torch.empty(count, dim, dim, _parts(field)))
-        self.initialize_(spread, generator=generator)
+        self.initialize_(init_scale, generator=generator)
 
     @torch.no_grad()
-    def initialize_(self, spread: float, *, generator: torch.Generator) -> None:
-        """Start ``spread`` away from the identity."""
+    def initialize_(self, init_scale: float, *, generator: torch.Generator) -> None:
+        """Start ``init_scale`` away from the identity."""
         dim = self.raw.shape[-2]
-        self.raw.normal_(generator=generator).mul_(spread / math.sqrt(2 * dim))
+        self.raw.normal_(generator=generator).mul_(init_scale / math.sqrt(2 * dim))
         self.raw[..., 0] += torch.eye(dim)
 
-    @derived
+    @cacheable
     def forward(self) -> Shaped[Tensor, "count dim dim"]:
         return orthonormal_columns(as_field(self.raw))
 
@@ -95,7 +95,7 @@ class Isometry(nn.Module):
         parts = torch.randn(rows, columns, _parts(field), generator=generator)
         self.raw = nn.Parameter(parts / math.sqrt(2 * rows))
 
-    @derived
+    @cacheable
     def forward(self) -> Shaped[Tensor, "rows columns"]:
         return orthonormal_columns(as_field(self.raw))
 

@@ -26,23 +26,32 @@ class Memory:
     weight: Float[Tensor, " maps"]
 
 
-class Angles(nn.Module):
+class PhaseAttention(nn.Module):
     """Angles of all layers from control vectors: a parallel form over the text and a constant-memory recurrent form.
 
-    ``count`` is the number of angles a layer (dim phases, or dim/2 planar rotations); heads share it evenly. The decay
-    κ(n) = r^n / √Σ_{m≤n} r^{2m} has one rate r a head, spread from 1/2 to 1 − 2⁻⁵, fixed or learned.
+    ``count`` is the number of angles per layer (dim phases, or dim/2 planar rotations); heads share it evenly. The
+    decay κ(n) = r^n / √Σ_{m≤n} r^{2m} has one rate r per head, spread from 1/2 to 1 − 2⁻⁵, fixed or learned.
+    ``angle_init_scale`` is the standard deviation of the first angles for control vectors of unit variance.
     """
 
     def __init__(
-        self, width: int, layers: int, heads: int, key_dim: int, count: int, gain: float, learned_decay: bool,
-        *, generator: torch.Generator,
-    ) -> None:  # fmt: skip
+        self,
+        width: int,
+        layers: int,
+        heads: int,
+        key_dim: int,
+        count: int,
+        angle_init_scale: float,
+        learned_decay: bool,
+        *,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         if count % heads:
             raise ValueError(f"the {count} angles of a layer must be divisible by heads, got {heads}")
         self.layers, self.heads, self.key_dim, self.count = layers, heads, key_dim, count
         columns = {"query": heads * key_dim, "key": heads * key_dim, "value": count, "local": count}
-        scale = {"query": 1.0, "key": 1.0, "value": gain, "local": gain}
+        scale = {"query": 1.0, "key": 1.0, "value": angle_init_scale, "local": angle_init_scale}
         blocks = [
             scale[name] * torch.randn(width, layers * size, generator=generator) / math.sqrt(width)
             for name, size in columns.items()
@@ -88,7 +97,7 @@ class Angles(nn.Module):
         return attended + local.unflatten(-1, (self.layers, self.count)).transpose(0, 1), Memory(outer, weight)
 
     def flops_per_token(self, time: int) -> int:
-        """Matrix products a token: projections, scores and values over a text of length ``time``."""
+        """Operations per token: projections, scores and values over a text of length ``time``."""
         maps = self.layers * self.heads
         return 2 * self.project.numel() + 2 * maps * time * (self.key_dim + self.count // self.heads)
 

@@ -9,13 +9,12 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from qattn.core.measurement import log_probabilities
-from qattn.core.readouts import Overlap, make_readout
+from qattn.core.measurement import Overlap, log_probabilities, make_readout
 from qattn.core.states import normalize, random_states
 from qattn.core.unitaries import Field
 
 
-class TextMap(NamedTuple):
+class StateMap(NamedTuple):
     """What a batch of texts does to states: the map, its inverse, and the shape and field of what it acts on."""
 
     evolve: Callable[[Tensor], Tensor]

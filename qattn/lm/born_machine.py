@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from qattn.core.measurement import log_probabilities
 from qattn.core.states import normalize, random_states, rotate
 from qattn.core.unitaries import Field, Isometry, Mixers, as_field, isometry_defect
-from qattn.lm.base import TextMap
+from qattn.lm.base import StateMap
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class BornMachineConfig:
     """A uniform Born machine. Raises ``ValueError`` for sizes that cannot be.
 
     vocab: the symbols and, last, the marker before and after every string; dim, field: of the register; transition:
-    ``isometry`` or ``unitary``; rank: of the projector at the end; longest: greatest length of a string; near: distance
-    of the start from operators that commute.
+    ``isometry`` or ``unitary``; rank: of the projector at the end; longest: greatest length of a string; init_scale:
+    distance of the start from operators that commute.
     """
 
     vocab: int
@@ -42,7 +42,7 @@ class BornMachineConfig:
     transition: str = "isometry"
     rank: int = 1
     longest: int = 64
-    near: float = 0.3
+    init_scale: float = 0.3
 
     def __post_init__(self) -> None:
         for name, least in (("vocab", 2), ("dim", 1), ("rank", 1), ("longest", 1)):
@@ -94,7 +94,8 @@ class BornMachineLM(nn.Module):
 
     @torch.no_grad()
     def scatter_(self, generator: torch.Generator) -> None:
-        """Start every symbol as phases of the axes (real: rotations of planes), uniform on the circle, ``near`` off.
+        """Start every symbol as phases of the axes (real: rotations of planes), uniform on the circle and
+        ``init_scale`` off.
 
         Uniform strings turn the coherence between two axes by a random walk. It survives n symbols where all of them
         turn it by nearly the same angle, and averages out where they do not: operators that hardly commute leave long
@@ -107,7 +108,7 @@ class BornMachineLM(nn.Module):
         one = as_field(torch.eye(c.dim)[..., None] * torch.eye(parts)[0])
         axes = rotate(one.expand(self.marker, -1, -1).contiguous(), turns.expand(-1, c.dim, -1))
         axes = torch.view_as_real(axes) if axes.is_complex() else axes[..., None]
-        noise = torch.randn(axes.shape, generator=generator) * c.near / (2 * c.dim) ** 0.5
+        noise = torch.randn(axes.shape, generator=generator) * c.init_scale / (2 * c.dim) ** 0.5
         self.transition.raw.copy_((axes + noise).reshape(self.transition.raw.shape))
 
     def operators(self) -> Shaped[Tensor, "symbols dim dim"]:
@@ -230,12 +231,12 @@ class BornMachineLM(nn.Module):
         read = torch.where(token == self.marker, 0, state.read + 1)
         return self.read(psi, read, state.effects), BornState(psi, read, state.effects)
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
         """ψ → Σ_s A_s ψ ⊗ |s⟩, the isometry of one symbol before anything is read, and its adjoint. The text does not
         enter it.
         """
         tall = self.operators().flatten(0, 1)
-        return TextMap(
+        return StateMap(
             lambda psi: psi @ tall.mT, lambda phi: phi @ tall.conj(), (*tokens.shape, self.config.dim),
             self.config.field,
         )  # fmt: skip

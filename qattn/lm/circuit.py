@@ -25,10 +25,10 @@ from qattn.circuits.simulate.statevector import run
 from qattn.circuits.simulate.whole_unitary import unitaries
 from qattn.core.evolution import evolve
 from qattn.core.measurement import Bits, Readout
-from qattn.core.parametrization_cache import derived
+from qattn.core.parametrization_cache import cacheable
 from qattn.core.states import rotate
-from qattn.lm.attention import Angles
-from qattn.lm.base import TextMap
+from qattn.lm.attention import PhaseAttention
+from qattn.lm.base import StateMap
 from qattn.lm.control import Control
 from qattn.lm.unitary import ControlledLM
 
@@ -45,8 +45,8 @@ class CircuitConfig:
     mixers' gates and how often they repeat within one; pairs: which wires an angle couples, neighbours on a ``ring`` or
     ``all``; heads, key_dim, control, ngram, hidden, embedding, decay: the classical control as in rung 2; readout:
     ``projective`` (a bit string b means token b mod vocab) or ``povm`` (a dense isometry of ``rank`` times vocab
-    outcomes); floor: a learned depolarising channel before the readout; near, gain: size of the mixers' and of the
-    text's angles at the start; frozen: parameter groups that stay as they started.
+    outcomes); floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: size of the
+    mixers' and of the text's angles at the start; frozen: parameter groups that stay as they started.
     """
 
     vocab: int
@@ -65,8 +65,8 @@ class CircuitConfig:
     rank: int = 4
     decay: str = "fixed"
     floor: bool = True
-    near: float = 0.3
-    gain: float = 0.2
+    init_scale: float = 0.3
+    angle_init_scale: float = 0.2
     frozen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -129,16 +129,16 @@ class CircuitLM(ControlledLM):
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
-        self.attention = Angles(
-            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.gain, c.decay == "learned",
+        self.attention = PhaseAttention(
+            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.angle_init_scale, c.decay == "learned",
             generator=generator,
         )  # fmt: skip
         self.mixer = build(c.ansatz, c.qubits, c.depth)
         if self.mixer.n_inputs:
             raise ValueError(f"a mixer does not read data, ansatz {c.ansatz} does")
         count = self.mixer.n_parameters
-        self.mixing = nn.Parameter(c.near * torch.randn(c.layers, count, generator=generator))
-        self.preparation = nn.Parameter(c.near * torch.randn(count, generator=generator))
+        self.mixing = nn.Parameter(c.init_scale * torch.randn(c.layers, count, generator=generator))
+        self.preparation = nn.Parameter(c.init_scale * torch.randn(count, generator=generator))
         if c.readout == "projective":
             self.readout = Bits(c.dim, c.vocab)
         else:
@@ -163,7 +163,7 @@ class CircuitLM(ControlledLM):
         """
         return self._all_mixers()[1:]
 
-    @derived
+    @cacheable
     def _all_mixers(self) -> Tensor:
         """W_0 and the layers' mixers."""
         values = torch.cat([self.preparation[None], self.mixing])
@@ -209,10 +209,10 @@ class CircuitLM(ControlledLM):
             states = self._mix(rotate(states, theta), mixer)
         return states.view(*batch, -1)
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
         """The unitaries of a batch of texts, one register a position."""
         angles = self.angles(tokens)
-        return TextMap(
+        return StateMap(
             lambda psi: self.evolve(psi, angles), lambda phi: self.unevolve(phi, angles),
             (*tokens.shape, self.config.dim), "complex",
         )  # fmt: skip

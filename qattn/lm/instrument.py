@@ -19,8 +19,8 @@ from qattn.core.density_matrix import density, dephase, expectation
 from qattn.core.measurement import log_probabilities
 from qattn.core.states import normalize, random_states
 from qattn.core.unitaries import Field, Isometry, isometry_defect
-from qattn.lm.base import TextMap
-from qattn.lm.instrument_scan import collapses
+from qattn.lm.base import StateMap
+from qattn.lm.instrument_scan import kraus_recursion
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class InstrumentLM(nn.Module):
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
         stacked = self.stacked()
         rho = self.prepare().expand(tokens.shape[0], -1, -1)
-        states = collapses(rho, stacked, tokens, self.config.dephasing)
+        states = kraus_recursion(rho, stacked, tokens, self.config.dephasing)
         return self.read(states, self.effects(stacked))
 
     def read(
@@ -109,15 +109,15 @@ class InstrumentLM(nn.Module):
     ) -> tuple[Float[Tensor, "batch vocab"], Shaped[Tensor, "batch dim dim"]]:
         """One token further in constant time and memory."""
         stacked = self.stacked()
-        rho = collapses(state, stacked, token[:, None], self.config.dephasing)[:, 0]
+        rho = kraus_recursion(state, stacked, token[:, None], self.config.dephasing)[:, 0]
         return self.read(rho, self.effects(stacked)), rho
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
         """ψ → Σ_{w,r} K_{w,r}ψ ⊗ |w,r⟩, the isometry of one token before anything is measured, and its adjoint, which
         undoes it. The text does not enter it.
         """
         kraus = self.kraus()
-        return TextMap(
+        return StateMap(
             lambda psi: psi @ kraus.mT, lambda phi: phi @ kraus.conj(), (*tokens.shape, self.config.dim),
             self.config.field,
         )  # fmt: skip

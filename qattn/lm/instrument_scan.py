@@ -16,7 +16,7 @@ from torch import Tensor
 from qattn.core.density_matrix import dephase
 
 
-def collapses_naive(
+def kraus_recursion_naive(
     rho: Shaped[Tensor, "batch dim dim"],
     kraus: Shaped[Tensor, "vocab dim rank dim"],
     tokens: Int[Tensor, "batch time"],
@@ -32,14 +32,14 @@ def collapses_naive(
     return torch.stack(states, 1)
 
 
-def collapses(
+def kraus_recursion(
     rho: Shaped[Tensor, "batch dim dim"],
     kraus: Shaped[Tensor, "vocab dim rank dim"],
     tokens: Int[Tensor, "batch time"],
     gamma: float = 0.0,
 ) -> Shaped[Tensor, "batch time dim dim"]:
-    """:func:`collapses_naive`, faster; ``rho`` must be Hermitian. An impossible token leaves the zero matrix."""
-    return _Collapses.apply(rho, kraus, tokens, gamma)
+    """:func:`kraus_recursion_naive`, faster; ``rho`` must be Hermitian. An impossible token leaves the zero matrix."""
+    return _KrausRecursion.apply(rho, kraus, tokens, gamma)
 
 
 def _trace(matrix: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def _trace(matrix: Tensor) -> Tensor:
     return real.clamp_min(torch.finfo(real.dtype).tiny)
 
 
-class _Collapses(torch.autograd.Function):
+class _KrausRecursion(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rho: Tensor, kraus: Tensor, tokens: Tensor, gamma: float) -> Tensor:
         batch, dim, rank = len(rho), kraus.shape[1], kraus.shape[2]

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from qattn.core.measurement import born
 from qattn.core.states import normalize, rotate
 from qattn.core.unitaries import Mixers, as_field
-from qattn.lm.attention import Angles, Memory
-from qattn.lm.base import RegisterLM, TextMap, readout_flops
+from qattn.lm.attention import Memory, PhaseAttention
+from qattn.lm.base import RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
 from qattn.lm.unitary import UnitaryConfig
 
@@ -70,10 +70,19 @@ class MeanFieldLM(RegisterLM):
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
         width = self.control.width + c.features
         self.attention = nn.ModuleList(
-            Angles(width, 1, c.heads, c.key_dim, c.angle_count, c.gain, c.decay == "learned", generator=generator)
+            PhaseAttention(
+                width,
+                1,
+                c.heads,
+                c.key_dim,
+                c.angle_count,
+                c.angle_init_scale,
+                c.decay == "learned",
+                generator=generator,
+            )
             for _ in range(c.layers)
         )
-        self.mixers = Mixers(c.layers, c.dim, c.field, c.near, generator=generator)
+        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
         parts = 2 if c.field == "complex" else 1
         self.probes = nn.Parameter(torch.randn(c.layers, c.features, c.dim, parts, generator=generator))
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
@@ -114,10 +123,10 @@ class MeanFieldLM(RegisterLM):
             phi = torch.stack(states, 1)
         return phi
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
         """The map of all positions' states together under a batch of texts."""
         control = self.control(tokens)
-        return TextMap(
+        return StateMap(
             lambda psi: self.evolve(psi, control), lambda phi: self.unevolve(phi, control),
             (*tokens.shape, self.config.dim), self.config.field,
         )  # fmt: skip

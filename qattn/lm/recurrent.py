@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from qattn.core.unitaries import Field
-from qattn.lm.base import RegisterLM, TextMap, readout_flops
+from qattn.lm.base import RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
 from qattn.lm.transitions import Cayley, Householder, Permutations, Table
 
@@ -27,8 +27,8 @@ class RecurrentConfig:
 
     vocab, dim, field: outcomes, dimension, complex or real; factors: reflections a token (householder); generators:
     shared Hamiltonians (cayley); temperature: of the relaxation (permutation); control, ngram, hidden, embedding: what
-    sets the reflections; readout, rank, floor: the measurement (or, to compare with, ``softmax``); near: distance of
-    the start from the identity.
+    sets the reflections; readout, rank, floor: the measurement (or, to compare with, ``softmax``); init_scale: distance
+    of the start from the identity.
     """
 
     vocab: int
@@ -45,7 +45,7 @@ class RecurrentConfig:
     readout: str = "povm"
     rank: int = 4
     floor: bool = True
-    near: float = 1.0
+    init_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("vocab", "dim", "factors", "generators", "ngram", "hidden", "embedding", "rank"):
@@ -80,13 +80,15 @@ class UnitaryRecurrentLM(RegisterLM):
         self.transition: Any
         if c.transition == "householder":
             self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
-            self.transition = Householder(self.control.width, c.dim, c.factors, c.field, c.near, generator=generator)
+            self.transition = Householder(
+                self.control.width, c.dim, c.factors, c.field, c.init_scale, generator=generator
+            )
         elif c.transition == "cayley":
-            self.transition = Cayley(c.vocab, c.dim, c.generators, c.field, c.near, generator=generator)
+            self.transition = Cayley(c.vocab, c.dim, c.generators, c.field, c.init_scale, generator=generator)
         elif c.transition == "permutation":
             self.transition = Permutations(c.vocab, c.dim, c.temperature, generator=generator)
         else:
-            self.transition = Table(c.vocab, c.dim, c.field, c.near, generator=generator)
+            self.transition = Table(c.vocab, c.dim, c.field, c.init_scale, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
 
     @property
@@ -108,12 +110,12 @@ class UnitaryRecurrentLM(RegisterLM):
 
     def unevolve(self, phi: Shaped[Tensor, "batch dim"], gates: Any) -> Shaped[Tensor, "batch dim"]:
         """The inverse: the same gates backwards."""
-        return self.transition.back(phi, gates)
+        return self.transition.inverse(phi, gates)
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
         """The unitaries of a batch of whole texts, one register a text."""
         gates = self.gates(tokens)
-        return TextMap(
+        return StateMap(
             lambda psi: self.evolve(psi, gates), lambda phi: self.unevolve(phi, gates),
             (tokens.shape[0], self.config.dim), self.config.field,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Unitaries that a token applies to a recurrent register: a table, Householder products, Cayley steps, permutations.
 
 Each transition turns tokens into gates (`forward`), runs a register through them (`run`, all states on the way) and
-back (`back`). `step` is `run` on a text of one token.
+back (`inverse`). `step` is `run` on a text of one token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
-from qattn.core.parametrization_cache import derived
+from qattn.core.parametrization_cache import cacheable
 from qattn.core.unitaries import Field, Mixers, as_field
 from qattn.lm import unitary_scan
 
@@ -33,7 +33,7 @@ class ReflectionGates(NamedTuple):
     beta: Shaped[Tensor, "batch time factors"]
 
 
-class Looked(nn.Module):
+class LookupTransition(nn.Module):
     """A transition with one unitary a token of the vocabulary; subclasses say how these come about."""
 
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
@@ -45,9 +45,9 @@ class Looked(nn.Module):
 
     def run(self, psi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch time dim"]:
         """h_1..h_T of h_t = U(x_t) h_{t−1}."""
-        return unitary_scan.table(psi, gates.unitaries.to(psi.dtype), gates.tokens)
+        return unitary_scan.apply_unitaries(psi, gates.unitaries.to(psi.dtype), gates.tokens)
 
-    def back(self, phi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch dim"]:
+    def inverse(self, phi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch dim"]:
         """From the state after the text to the state before it."""
         inverse = gates.unitaries.mH.to(phi.dtype)
         for column in gates.tokens.flip(1).unbind(1):
@@ -59,18 +59,18 @@ class Looked(nn.Module):
         return (8 if field == "complex" else 2) * dim * dim
 
 
-class Table(Looked):
+class Table(LookupTransition):
     """A free unitary a token: V·D² numbers (twice that in the complex field), the unique QR factors of `Mixers`."""
 
-    def __init__(self, vocab: int, dim: int, field: Field, near: float, *, generator: torch.Generator) -> None:
+    def __init__(self, vocab: int, dim: int, field: Field, init_scale: float, *, generator: torch.Generator) -> None:
         super().__init__()
-        self.entries = Mixers(vocab, dim, field, near, generator=generator)
+        self.entries = Mixers(vocab, dim, field, init_scale, generator=generator)
 
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         return self.entries()
 
 
-class Cayley(Looked):
+class Cayley(LookupTransition):
     """A Cayley (Crank–Nicolson) step of a token-dependent Hamiltonian, after arXiv 2602.22255:
 
         U(x) = (1 − S(x)/2)⁻¹ (1 + S(x)/2),   S(x) = Σ_k c_k(x) S_k = −iH(x),   S_k† = −S_k
@@ -80,15 +80,15 @@ class Cayley(Looked):
     """
 
     def __init__(
-        self, vocab: int, dim: int, generators: int, field: Field, near: float, *, generator: torch.Generator
+        self, vocab: int, dim: int, generators: int, field: Field, init_scale: float, *, generator: torch.Generator
     ) -> None:
         super().__init__()
         parts = 2 if field == "complex" else 1
-        scale = near / math.sqrt(dim * generators)
+        scale = init_scale / math.sqrt(dim * generators)
         self.coefficients = nn.Parameter(torch.randn(vocab, generators, generator=generator))
         self.raw = nn.Parameter(2 * scale * torch.randn(generators, dim, dim, parts, generator=generator))
 
-    @derived
+    @cacheable
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         raw = as_field(self.raw)
         skew = (raw - raw.mH) / 2
@@ -97,7 +97,7 @@ class Cayley(Looked):
         return torch.linalg.solve(one - half, one + half)
 
 
-class Permutations(Looked):
+class Permutations(LookupTransition):
     """A permutation of the basis states a token: a reversible automaton (rung 4).
 
     Learned by relaxation: scores are made doubly stochastic by ``rounds`` of Sinkhorn's normalisation (Mena et al.
@@ -120,7 +120,7 @@ class Permutations(Looked):
             logs = logs.log_softmax(-1).log_softmax(-2)
         return logs.exp()
 
-    @derived
+    @cacheable
     def unitaries(self) -> Float[Tensor, "vocab dim dim"]:
         soft = self.relaxed()
         hard = torch.zeros_like(soft)
@@ -146,25 +146,25 @@ class Householder(nn.Module):
     """A product of ``factors`` reflections 1 − (1 − e^{iφ}) k k† whose axes k and phases φ the control sets.
 
     Complex field: φ = w·c + b, near 0 at the start. Real field: φ = π, a mirror; two mirrors make a rotation, so the
-    second of each pair starts ``near`` its partner and their product near the identity.
+    second of each pair starts ``init_scale`` away from its partner, so that their product starts near the identity.
     """
 
     def __init__(
-        self, width: int, dim: int, factors: int, field: Field, near: float, *, generator: torch.Generator
+        self, width: int, dim: int, factors: int, field: Field, init_scale: float, *, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.dim, self.factors, self.field = dim, factors, field
         parts = 2 if field == "complex" else 1
         axes = torch.randn(factors, width, dim * parts, generator=generator) / math.sqrt(width)
         if field == "real":
-            axes[1::2] = axes[: factors // 2 * 2 : 2] + near * axes[1::2]
+            axes[1::2] = axes[: factors // 2 * 2 : 2] + init_scale * axes[1::2]
         self.axes = nn.Parameter(axes.transpose(0, 1).flatten(1).contiguous())
         bias = torch.randn(factors, dim * parts, generator=generator)
         if field == "real":
             bias[1::2] = bias[: factors // 2 * 2 : 2]
         self.axes_bias = nn.Parameter(bias.flatten())
         if field == "complex":
-            self.phases = nn.Parameter(near * torch.randn(width, factors, generator=generator) / math.sqrt(width))
+            self.phases = nn.Parameter(init_scale * torch.randn(width, factors, generator=generator) / math.sqrt(width))
             self.phases_bias = nn.Parameter(torch.zeros(factors))
 
     def forward(self, control: Float[Tensor, "batch time width"]) -> ReflectionGates:
@@ -180,7 +180,7 @@ class Householder(nn.Module):
         """h_1..h_T of h_t = U(x_t) h_{t−1}."""
         return unitary_scan.reflections(psi, gates.k, gates.beta)
 
-    def back(self, phi: Shaped[Tensor, "batch dim"], gates: ReflectionGates) -> Shaped[Tensor, "batch dim"]:
+    def inverse(self, phi: Shaped[Tensor, "batch dim"], gates: ReflectionGates) -> Shaped[Tensor, "batch dim"]:
         """From the state after the text to the state before it."""
         k, beta = gates.k.flatten(1, 2), gates.beta.flatten(1, 2).conj()
         for place in range(k.shape[1] - 1, -1, -1):

@@ -18,12 +18,11 @@ from torch import Tensor
 
 from qattn.core.density_matrix import density, dephase, evolve_density
 from qattn.core.evolution import evolve
-from qattn.core.measurement import Readout, log_probabilities
-from qattn.core.readouts import Overlap
+from qattn.core.measurement import Overlap, Readout, log_probabilities
 from qattn.core.states import rotate
 from qattn.core.unitaries import Field, Mixers
-from qattn.lm.attention import Angles, Memory
-from qattn.lm.base import RegisterLM, TextMap, readout_flops
+from qattn.lm.attention import Memory, PhaseAttention
+from qattn.lm.base import RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
 
 
@@ -33,10 +32,10 @@ class UnitaryConfig:
 
     vocab, dim: outcomes and dimension of the meaning register; layers, heads, key_dim: angle layers and their scores;
     control, ngram, hidden, embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``;
-    floor: a learned depolarising channel before the readout; near, gain: how far from the identity the mixers start and
-    how large the first angles are. Ablations: dephasing: the share γ of every coherence lost before each mixer;
-    unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups that
-    stay as they started.
+    floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: how far from the identity
+    the mixers start and how large the first angles are. Ablations: dephasing: the share γ of every coherence lost
+    before each mixer; unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen:
+    parameter groups that stay as they started.
     """
 
     vocab: int
@@ -53,8 +52,8 @@ class UnitaryConfig:
     rank: int = 4
     decay: str = "fixed"
     floor: bool = True
-    near: float = 0.3
-    gain: float = 0.2
+    init_scale: float = 0.3
+    angle_init_scale: float = 0.2
     dephasing: float = 0.0
     unistochastic: bool = False
     frozen: tuple[str, ...] = ()
@@ -100,7 +99,7 @@ class ControlledLM(RegisterLM):
     """
 
     control: Control
-    attention: Angles
+    attention: PhaseAttention
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
         return self.from_angles(tokens, self.angles(tokens))
@@ -144,11 +143,11 @@ class UnitaryLM(ControlledLM):
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
-        self.attention = Angles(
-            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.gain, c.decay == "learned",
+        self.attention = PhaseAttention(
+            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.angle_init_scale, c.decay == "learned",
             generator=generator,
         )  # fmt: skip
-        self.mixers = Mixers(c.layers, c.dim, c.field, c.near, generator=generator)
+        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
         self.freeze(c.frozen)
 
@@ -207,12 +206,12 @@ class UnitaryLM(ControlledLM):
             state = rotate(state @ mixer.conj(), -theta)
         return state.view_as(phi)
 
-    def text_map(self, tokens: Int[Tensor, "batch time"]) -> TextMap | None:
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap | None:
         """The unitaries of a batch of texts, one register a position; None where an ablation mixes the state."""
         if self.config.mixed:
             return None
         angles = self.angles(tokens)
-        return TextMap(
+        return StateMap(
             lambda psi: self.evolve(psi, angles), lambda phi: self.unevolve(phi, angles),
             (*tokens.shape, self.config.dim), self.config.field,
         )  # fmt: skip

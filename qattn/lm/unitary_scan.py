@@ -38,7 +38,7 @@ def reflections_naive(
     return torch.stack(states, 1)
 
 
-def table_naive(
+def apply_unitaries_naive(
     psi: Shaped[Tensor, "batch dim"], unitaries: Shaped[Tensor, "vocab dim dim"], tokens: Int[Tensor, "batch time"]
 ) -> Shaped[Tensor, "batch time dim"]:
     """All states of h_t = U[x_t] h_{t−1}."""
@@ -58,11 +58,11 @@ def reflections(
     return _Reflections.apply(psi, k, beta)
 
 
-def table(
+def apply_unitaries(
     psi: Shaped[Tensor, "batch dim"], unitaries: Shaped[Tensor, "vocab dim dim"], tokens: Int[Tensor, "batch time"]
 ) -> Shaped[Tensor, "batch time dim"]:
-    """:func:`table_naive` with one pass back through U† and one product a token for the gradient of the table."""
-    return _Table.apply(psi, unitaries, tokens)
+    """:func:`apply_unitaries_naive` with one pass back through U† and one product per token for the gradient."""
+    return _ApplyUnitaries.apply(psi, unitaries, tokens)
 
 
 class _Reflections(torch.autograd.Function):
@@ -97,7 +97,7 @@ class _Reflections(torch.autograd.Function):
         return cotangent, grad_k.permute(2, 0, 1, 3), grad_beta.permute(2, 0, 1)
 
 
-class _Table(torch.autograd.Function):
+class _ApplyUnitaries(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, psi: Tensor, unitaries: Tensor, tokens: Tensor) -> Tensor:
         states = psi.new_empty(tokens.shape[1] + 1, *psi.shape)

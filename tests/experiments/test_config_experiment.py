@@ -87,8 +87,10 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
          "beside the YAML file or here, got 'nowhere.txt', which is no file"),
         ("output.sample.prompt=''", "output.sample.prompt: expected text of at least 1 characters, got ''"),
         ("output.sample.temperature=-1", "output.sample.temperature: expected a number of at least 0, got -1"),
-        ("models.b.gain=.inf", "models.b.gain: expected a finite number, got inf"),
-        ("models.b.near=.nan", "models.b.near: expected a finite number, got nan"),
+        ("models.b.angle_init_scale=.inf", "models.b.angle_init_scale: expected a finite number, got inf"),
+        ("models.b.init_scale=.nan", "models.b.init_scale: expected a finite number, got nan"),
+        ("models.b.near=0.3", "models.b.near: expected a known key, got 'near' (did you mean 'init_scale'?)"),
+        ("models.b.gain=1", "models.b.gain: expected a known key, got 'gain' (did you mean 'angle_init_scale'?)"),
         ("models.b.layers=-1", "models.b.layers: expected a number of at least 1, got -1"),
         ("training.optimizer.lr=0", "training.optimizer.lr: expected a number greater than 0, got 0"),
         ("training.optimizer.betas=[0.9, 1]", "training.optimizer.betas[1]: expected a number less than 1, got 1"),
@@ -271,6 +273,14 @@ def test_jobs_come_paired_by_seed_with_the_merged_optimizer(tmp_path: Path) -> N
     assert [(job.model_name, job.seed) for job in todo] == [("a", 4), ("b", 4), ("a", 2), ("b", 2)]
     assert {job.model.optimizer.lr for job in todo} == {5e-3}
     assert len({job.identity() for job in todo}) == 4
+
+
+def test_a_job_written_with_the_old_names_of_keys_is_the_same_job(tmp_path: Path) -> None:
+    _, unitary = jobs(load(tmp_path, "seeds=1", "models.b={kind: unitary, init_scale: 0.5, angle_init_scale: 0.1}"))
+    data: dict[str, Any] = unitary.to_dict()
+    for new, old in (("init_scale", "near"), ("angle_init_scale", "gain")):
+        data["model"][old] = data["model"].pop(new)
+    assert Job.from_dict(data, "run") == unitary
 
 
 def test_a_job_survives_its_plain_form_and_damage_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from qattn.core.density_matrix import density, evolve_density
-from qattn.core.readouts import Overlap, Softmax
+from qattn.core.measurement import Overlap, Softmax
 from qattn.core.states import random_states, rotate
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
@@ -18,7 +18,16 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 def small(field: str = "complex", **changes: object) -> UnitaryLM:
-    options = {"dim": 8, "layers": 3, "heads": 2, "key_dim": 4, "hidden": 9, "embedding": 6, "rank": 2, "gain": 1.0}
+    options = {
+        "dim": 8,
+        "layers": 3,
+        "heads": 2,
+        "key_dim": 4,
+        "hidden": 9,
+        "embedding": 6,
+        "rank": 2,
+        "angle_init_scale": 1.0,
+    }
     config = UnitaryConfig(7, field=field, **(options | changes))  # type: ignore[arg-type]
     return UnitaryLM(config, generator(1)).double()
 

@@ -57,7 +57,7 @@ def test_causality_catches_a_look_into_the_future() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("field", ["complex", "real"])
 def test_the_strict_model_stays_within_budget_with_large_angles(field: str, dtype: torch.dtype) -> None:
-    config = UnitaryConfig(vocab=65, dim=64, layers=4, field=field, hidden=32, gain=3.0, near=1.0)
+    config = UnitaryConfig(vocab=65, dim=64, layers=4, field=field, hidden=32, angle_init_scale=3.0, init_scale=1.0)
     model = UnitaryLM(config, generator(3)).to(dtype)
     tokens = torch.randint(65, (4, 64), generator=generator(4))
     angles = model.angles(tokens)

@@ -183,7 +183,7 @@ def test_one_symbol_is_an_isometry_until_something_is_measured() -> None:
     for fields in CASES:
         model = machine(**fields)
         assert model.completeness() < 1e-14
-        evolve, unevolve, shape, field = model.text_map(torch.zeros(1, 2, dtype=torch.int64))
+        evolve, unevolve, shape, field = model.state_map(torch.zeros(1, 2, dtype=torch.int64))
         psi = random_states(shape, field, generator=torch.Generator().manual_seed(3))
         torch.testing.assert_close(unevolve(evolve(psi)), psi, rtol=0, atol=1e-13)
         assert not model.strict

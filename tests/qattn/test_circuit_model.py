@@ -16,7 +16,16 @@ from qattn.core.measurement import Bits
 from qattn.core.states import random_states
 from qattn.lm.circuit import DENSE, CircuitConfig, CircuitLM, phase_table
 
-SIZES = {"layers": 2, "heads": 1, "key_dim": 4, "hidden": 8, "embedding": 5, "rank": 2, "gain": 1.0, "near": 1.0}
+SIZES = {
+    "layers": 2,
+    "heads": 1,
+    "key_dim": 4,
+    "hidden": 8,
+    "embedding": 5,
+    "rank": 2,
+    "angle_init_scale": 1.0,
+    "init_scale": 1.0,
+}
 WIDE = {
     "qubits": DENSE.bit_length(),
     "pairs": "ring",
@@ -162,7 +171,7 @@ def test_step_agrees_with_forward_at_every_position(changes: dict[str, object]) 
 @torch.no_grad()
 def test_the_audit_is_within_its_budget(changes: dict[str, object], dtype: torch.dtype, budget: float) -> None:
     model = small(1, dtype, **changes)
-    evolve, unevolve, shape, of = model.text_map(texts())
+    evolve, unevolve, shape, of = model.state_map(texts())
     a, b = (random_states(shape, of, generator=generator(seed), dtype=dtype) for seed in (6, 7))
     assert norm_drift(evolve, a) < budget
     assert inner_product_drift(evolve, a, b) < budget

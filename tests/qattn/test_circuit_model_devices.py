@@ -17,7 +17,16 @@ from tests.experiments.tiny import experiment
 
 def compiled(**changes: object) -> tuple[CompiledText, np.ndarray]:
     """One position as a circuit, and the model's own distribution there."""
-    sizes = {"layers": 1, "heads": 1, "key_dim": 4, "hidden": 8, "embedding": 5, "rank": 2, "gain": 1.0, "near": 1.0}
+    sizes = {
+        "layers": 1,
+        "heads": 1,
+        "key_dim": 4,
+        "hidden": 8,
+        "embedding": 5,
+        "rank": 2,
+        "angle_init_scale": 1.0,
+        "init_scale": 1.0,
+    }
     config = CircuitConfig(**({"vocab": 5, "qubits": 3} | sizes | changes))  # type: ignore[arg-type]
     model = CircuitLM(config, torch.Generator().manual_seed(2)).double()
     tokens = torch.tensor([1, 4, 2])

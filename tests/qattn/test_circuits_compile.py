@@ -110,7 +110,7 @@ def test_t_counts_of_known_circuits() -> None:
 def tiny(field: str, readout: str = "povm") -> UnitaryLM:
     config = UnitaryConfig(
         vocab=3 if readout == "projective" else 5, dim=6, layers=2, heads=1, key_dim=4, hidden=8, embedding=4, rank=2,
-        field=field, readout=readout, near=1.0, gain=1.0,
+        field=field, readout=readout, init_scale=1.0, angle_init_scale=1.0,
     )  # fmt: skip
     return UnitaryLM(config, torch.Generator().manual_seed(3))
 

@@ -11,7 +11,7 @@ import torch
 from qattn.core.density_matrix import dephase
 from qattn.core.states import normalize, random_states
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
-from qattn.lm.instrument_scan import collapses, collapses_naive
+from qattn.lm.instrument_scan import kraus_recursion, kraus_recursion_naive
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -37,7 +37,7 @@ def test_the_fast_pass_equals_the_naive_loop(dephasing: float, field: str) -> No
     tokens = torch.randint(3, (4, 6), generator=generator(2))
     weights = torch.randn(4, 6, 3, generator=generator(3), dtype=torch.float64)
     results = []
-    for run in (collapses, collapses_naive):
+    for run in (kraus_recursion, kraus_recursion_naive):
         states = run(model.prepare().expand(4, -1, -1), model.stacked(), tokens, dephasing)
         loss = (weights * model.read(states, model.effects(model.stacked()))).sum()
         results.append((states, *torch.autograd.grad(loss, (model.psi, model.kraus.raw))))
@@ -103,7 +103,7 @@ def test_completeness_and_the_isometry_are_exact_by_construction_whatever_the_pa
     with torch.no_grad():
         model.kraus.raw.mul_(37.0).add_(torch.randn(model.kraus.raw.shape, generator=generator(9), dtype=torch.float64))
     assert model.completeness() < 1e-14
-    evolve, unevolve, shape, field = model.text_map(torch.zeros(1, 2, dtype=torch.int64))
+    evolve, unevolve, shape, field = model.state_map(torch.zeros(1, 2, dtype=torch.int64))
     psi = random_states(shape, field, generator=generator(3))
     torch.testing.assert_close(unevolve(evolve(psi)), psi, rtol=0, atol=1e-13)
 

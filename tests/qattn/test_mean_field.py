@@ -10,7 +10,16 @@ from qattn.core.states import random_states
 from qattn.lm.mean_field import MeanFieldConfig, MeanFieldLM
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
-SIZES = {"dim": 8, "layers": 3, "heads": 2, "key_dim": 4, "embedding": 6, "hidden": 9, "rank": 2, "gain": 1.0}
+SIZES = {
+    "dim": 8,
+    "layers": 3,
+    "heads": 2,
+    "key_dim": 4,
+    "embedding": 6,
+    "hidden": 9,
+    "rank": 2,
+    "angle_init_scale": 1.0,
+}
 FIELDS = ["complex", "real"]
 
 
@@ -40,7 +49,7 @@ def test_step_agrees_with_forward_at_every_position(field: str, control: str) ->
 @pytest.mark.parametrize("field", FIELDS)
 def test_norm_reversal_and_causality_are_kept_and_linearity_is_given_up(field: str) -> None:
     model = small(field)
-    evolve, unevolve, shape, of = model.text_map(texts())
+    evolve, unevolve, shape, of = model.state_map(texts())
     a, b = (random_states(shape, of, generator=generator(seed)) for seed in (6, 7))
     assert norm_drift(evolve, a) < 1e-12
     assert reversal_error(evolve, unevolve, a) < 1e-12
@@ -52,7 +61,7 @@ def test_norm_reversal_and_causality_are_kept_and_linearity_is_given_up(field: s
 
 def test_the_first_position_feels_no_field_and_later_ones_do() -> None:
     model = small()
-    evolve, _, shape, of = model.text_map(texts())
+    evolve, _, shape, of = model.state_map(texts())
     a, b = (random_states(shape, of, generator=generator(seed)) for seed in (6, 7))
     mixed = torch.cat([b[:, :1], a[:, 1:]], 1)  # another state at the first position only
     changed = (evolve(mixed) - evolve(a)).abs().amax((0, 2))

@@ -21,7 +21,7 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 def small(transition: str, field: str = "complex", **changes: object) -> UnitaryRecurrentLM:
-    options = {"dim": 8, "factors": 3, "generators": 3, "embedding": 5, "rank": 2, "near": 1.0} | changes
+    options = {"dim": 8, "factors": 3, "generators": 3, "embedding": 5, "rank": 2, "init_scale": 1.0} | changes
     config = RecurrentConfig(7, field=field, transition=transition, **options)  # type: ignore[arg-type]
     return UnitaryRecurrentLM(config, generator(1)).double()
 
@@ -55,7 +55,10 @@ def test_reflections_by_inversion_equal_the_naive_loop(field: str, factors: int)
 def test_the_table_by_inversion_equals_the_naive_loop(field: str, transition: str) -> None:
     psi = start(field).requires_grad_()
     table = small(transition, field).gates(texts()).unitaries.detach().to(psi.dtype).requires_grad_()
-    fast, slow = unitary_scan.table(psi, table, texts()), unitary_scan.table_naive(psi, table, texts())
+    fast, slow = (
+        unitary_scan.apply_unitaries(psi, table, texts()),
+        unitary_scan.apply_unitaries_naive(psi, table, texts()),
+    )
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-13)
     for one, other in zip(*(torch.autograd.grad(loss_of(s), (psi, table)) for s in (fast, slow)), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
@@ -94,7 +97,7 @@ def test_step_agrees_with_forward_at_every_position(transition: str, field: str)
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("transition", TRANSITIONS)
 def test_every_transition_is_unitary_and_reversible(transition: str, field: str) -> None:
-    evolve, unevolve, shape, of = small(transition, field).text_map(texts(3, 40))
+    evolve, unevolve, shape, of = small(transition, field).state_map(texts(3, 40))
     assert (shape, of) == ((3, 8), field)
     a, b = (random_states(shape, field, generator=generator(seed)) for seed in (6, 7))
     assert norm_drift(evolve, a) < 1e-12

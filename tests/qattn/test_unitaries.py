@@ -82,7 +82,7 @@ def test_lower_triangular_unitary_is_diagonal() -> None:
 
 @pytest.mark.parametrize("field", ["real", "complex"])
 def test_mixers_start_near_the_identity_and_stay_unitary(field: str) -> None:
-    mixers = Mixers(3, 16, field, spread=0.3, generator=generator())
+    mixers = Mixers(3, 16, field, init_scale=0.3, generator=generator())
     assert mixers.in_manifold(1e-5)
     distance = torch.linalg.matrix_norm(mixers() - torch.eye(16), ord=2)
     assert (distance < 1).all()

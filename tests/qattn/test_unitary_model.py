@@ -25,7 +25,16 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 def small(field: str = "complex", control: str = "mlp", **changes: object) -> UnitaryLM:
-    options = {"dim": 12, "layers": 3, "heads": 2, "key_dim": 4, "hidden": 16, "embedding": 6, "rank": 3, "gain": 1.0}
+    options = {
+        "dim": 12,
+        "layers": 3,
+        "heads": 2,
+        "key_dim": 4,
+        "hidden": 16,
+        "embedding": 6,
+        "rank": 3,
+        "angle_init_scale": 1.0,
+    }
     config = UnitaryConfig(vocab=7, field=field, control=control, **(options | changes))  # type: ignore[arg-type]
     return UnitaryLM(config, generator(1)).double()
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from qattn.circuits.simulate.fusion import Plan, Step
-from qattn.core.born import differentiated_once
+from qattn.core.evolution import differentiated_once
 
 SLICE_BYTES = 2 << 20  # states of a slice of the batch: a few of these fit the cache together
 KEEP_BYTES = 256 << 20  # below this the backward pass reads kept states instead of uncomputing them

@@ -16,7 +16,7 @@ from qattn.circuits.simulate.adjoint import Sweep
 from qattn.circuits.simulate.fusion import Plan, Step, plan
 from qattn.circuits.simulate.gate_batches import Bases, batched_flags, check_values
 from qattn.circuits.simulate.naive import start, state_vector, widen
-from qattn.core.born import squared_modulus
+from qattn.core.measurement import squared_modulus
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from qattn import (
     UnitaryLM,
     UnitaryRecurrentLM,
 )
-from qattn.core.parametrization_cache import held
+from qattn.core.parametrization_cache import cached
 
 SMALL: dict[str, Any] = {"embedding": 6, "hidden": 8, "rank": 3}
 MODELS = {
@@ -42,11 +42,11 @@ def test_same_numbers_and_never_stale(kind: str) -> None:
     tokens = torch.randint(5, (2, 7), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         plain = model(tokens)
-        with held(model):
+        with cached(model):
             torch.testing.assert_close(model(tokens), plain, rtol=0, atol=0)
             torch.testing.assert_close(model(tokens), plain, rtol=0, atol=0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
-    with held(model):
+    with cached(model):
         with torch.no_grad():
             model(tokens)
         model(tokens).mean().backward()
@@ -62,9 +62,9 @@ def test_factorisations_happen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     qr = torch.linalg.qr
     monkeypatch.setattr(torch.linalg, "qr", lambda matrix: calls.append(1) or qr(matrix))
-    with torch.no_grad(), held(model):
+    with torch.no_grad(), cached(model):
         state = model.start(1)
         for _ in range(5):
-            with held(model):  # within another it changes nothing
+            with cached(model):  # within another it changes nothing
                 _, state = model.step(torch.zeros(1, dtype=torch.long), state)
     assert len(calls) == 2  # the mixers, the readout
