@@ -20,7 +20,7 @@ import numpy as np
 from contexts.hypergraphs import formats, library, parsing
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.rays import check_vectors
-from contexts.logic import satisfiability, state_counting, valuations
+from contexts.logic import graph_bounds, satisfiability, state_counting, valuations
 
 RELATION_LIMIT = 2_000
 """Atoms past which `states` does not ask about all pairs."""
@@ -193,10 +193,11 @@ def commute(
     """Which pairs of contexts, as maximal observables, commute; ``source`` may also be a file of observables.
 
     Such a file is JSON ``{"observables": {name: matrix or Pauli string}}``; complex entries are written [re, im].
+    The tolerance is relative to the traceless parts of the observables, and holds for the vectors' orthogonality too.
     """
     from contexts.logic import observables as obs
 
-    labels, stack, bases = _observables(source, eigenvalues)
+    labels, stack, bases = _observables(source, eigenvalues, as_tolerance(tolerance))
     norms, table = obs.commute_table(stack, tolerance)
     pairs = []
     for i in range(len(labels)):
@@ -224,7 +225,7 @@ def commute(
 
 
 def _observables(
-    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None
+    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None, tolerance: float
 ) -> tuple[list[str], np.ndarray, np.ndarray | None]:
     """Names, matrices, and bases where the source gives vectors."""
     from contexts.logic import observables as obs
@@ -248,25 +249,28 @@ def _observables(
                     )
             return list(checked), np.stack(list(checked.values())), None
     h = get(source)
-    bases = obs.context_bases(h)
+    bases = obs.context_bases(h, tolerance)
     labels = ["{" + ",".join(c) + "}" for c in h.contexts]
-    return labels, obs.context_observables(h, eigenvalues), bases
+    if eigenvalues is not None:  # about their mean, which no commutator sees: else it would cost digits
+        eigenvalues = list(np.asarray(eigenvalues, dtype=float) - np.mean(eigenvalues))
+    return labels, np.stack([obs.maximal_observable(b, eigenvalues) for b in bases]), bases
 
 
 def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int] | None = None) -> dict[str, Any]:
     """α, θ and α* with their certificates, and a verdict that says which definition it used.
 
-    ``weights`` is None (1 each), ``"multiplicity"`` (contexts an atom lies in) or a number for each atom. θ is given by
-    a feasible primal value ``theta`` and a dual one ``theta_dual``: the true θ lies between them, up to rounding.
+    ``weights`` is None (1 each), ``"multiplicity"`` (contexts an atom lies in) or a number for each atom. α lies
+    between ``alpha`` and the certificate's ``alpha_upper``, equal but for rounding where it was decided. θ is given by
+    a feasible primal value ``theta``, never below ``alpha``, and a dual one ``theta_dual``: the true θ lies between
+    them, up to rounding.
     """
-    from contexts.logic import graph_bounds as b
-
     h = get(source)
-    alpha = b.independence_number(h, weights)
-    star = b.fractional_packing(h, weights)
+    alpha = graph_bounds.independence_number(h, weights)
+    star = graph_bounds.fractional_packing(h, weights)
     result: dict[str, Any] = {
         "weights": weights if isinstance(weights, str) else "user" if weights else "unit",
         "alpha": alpha.value,
+        "alpha_exact": alpha.exact,
         "theta": None,
         "theta_dual": None,
         "alpha_star": star.value,
@@ -281,8 +285,9 @@ def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int
     }
     theta = None
     try:
-        theta = b.lovasz(h, weights)
-    except b.TooLarge as error:
+        theta = graph_bounds.lovasz(h, weights)
+        theta = graph_bounds.at_least_alpha(theta, alpha, graph_bounds.weights_of(h, weights))
+    except graph_bounds.TooLarge as error:
         result["theta_reason"] = str(error)
     if theta is not None:
         result |= {"theta": theta.value, "theta_dual": theta.dual}
@@ -297,41 +302,42 @@ def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int
     return result
 
 
-def _verdict(h: Hypergraph, label: str, alpha: Any, theta: Any) -> dict[str, Any]:
-    """Three statements that differ, each with the definition it rests on; None where it was not decided."""
-    gap = (
-        None
-        if theta is None
-        else True
-        if theta.value > alpha.upper + 1e-6
-        else False
-        if theta.dual < alpha.value + 1e-4
-        else None
-    )
-    verdict = {
+def _verdict(h: Hypergraph, label: str, alpha: graph_bounds.Alpha, theta: graph_bounds.Theta | None) -> dict[str, Any]:
+    """Three statements that differ, each with the definition it rests on and its answer in words (``says``).
+
+    An answer is None where it was not decided.
+    """
+    gap = None
+    if theta is not None and theta.value > alpha.upper * (1 + 1e-6):
+        gap = True
+    elif theta is not None and theta.dual < alpha.value * (1 + 1e-5):
+        gap = False
+    no_state = satisfiability.find_state(h) is None
+    verdict: dict[str, Any] = {
         "no_two_valued_state": {
             "definition": "Kochen–Specker: no assignment of one true atom to every context, at most "
             "one to every exclusive pair",
-            "answer": satisfiability.find_state(h) is None,
+            "answer": no_state,
+            "says": "no two-valued state exists" if no_state else "a two-valued state exists",
         },
         "theta_exceeds_alpha": {
             "definition": f"Cabello–Severini–Winter: θ > α with {label} weights, so some state and "
-            "vectors beat every mixture"
-            " of classical assignments of this sum (it says nothing of other weights)",
+            "vectors beat every mixture of classical assignments of this sum (it says nothing of other weights)",
             "answer": gap,
+            "says": {
+                True: "θ > α: quantum theory exceeds every classical assignment",
+                False: "θ = α within 1e-5 of it: no quantum advantage",
+                None: "whether θ exceeds α is not decided",
+            }[gap],
         },
     }
-    if (
-        h.dimension
-        and h.contexts
-        and all(len(c) == h.dimension for c in h.contexts)
-        and label == "multiplicity"
-        and theta
-    ):
+    if h.contexts and all(len(c) == h.dimension for c in h.contexts) and label == "multiplicity" and theta:
+        excluded = bool(theta.dual < len(h.contexts) * (1 - 1e-6))
         verdict["no_representation"] = {
             "definition": f"θ_w < number of contexts ({len(h.contexts)}): no vectors make every "
             "context an orthonormal basis",
-            "answer": bool(theta.dual < len(h.contexts) - 1e-6),
+            "answer": excluded,
+            "says": "no vectors represent all contexts" if excluded else "θ_w does not exclude vectors",
         }
     return verdict
 

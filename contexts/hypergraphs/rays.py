@@ -40,7 +40,7 @@ def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
             raise ValueError(f"the vector of atom {atom!r} must be one row of numbers; got shape {ray.shape}")
         if not np.all(np.isfinite(ray)):
             raise ValueError(f"the vector of atom {atom!r} has an entry that is not a finite number")
-        if np.linalg.norm(ray) < 1e-12:
+        if not ray.any():
             raise ValueError(f"the vector of atom {atom!r} is zero: it spans no ray")
         rays[atom] = ray
     usual = Counter(ray.size for ray in rays.values()).most_common(1)[0][0]  # the odd one out is to blame
@@ -54,8 +54,13 @@ def unit_matrix(h: Hypergraph) -> np.ndarray:
     """The normalised vectors as rows, (atoms, dimension), in the order of the vertices."""
     if h.vectors is None:
         raise ValueError("this needs vectors, and the hypergraph has none (realize finds some)")
-    rows = np.stack([h.vectors[v] for v in h.vertices])
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return normalised(np.stack([h.vectors[v] for v in h.vertices]))
+
+
+def normalised(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (…, d), none of them zero, at length 1; first by the largest entry, so that no square leaves float64."""
+    vectors = vectors / np.maximum(np.abs(vectors.real), np.abs(vectors.imag)).max(axis=-1, keepdims=True)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def complete(h: Hypergraph) -> Hypergraph:
     whole = [set(c) for c in h.contexts if len(c) == dimension]
     groups = list(h.contexts) + [p for p in h.exclusive_pairs if not any(set(p) <= c for c in map(set, h.contexts))]
     vertices = list(h.vertices)
-    rays = None if h.vectors is None else {v: x / np.linalg.norm(x) for v, x in h.vectors.items()}
+    rays = None if h.vectors is None else {v: normalised(x) for v, x in h.vectors.items()}
     result: list[tuple[str, ...]] = []
     seen: set[frozenset[str]] = set()
     for group in groups:

@@ -9,16 +9,15 @@ With the multiplicity of each atom as its weight, an orthogonal representation b
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.optimize import Bounds as Box
-from scipy.optimize import LinearConstraint, linprog, milp
-from scipy.sparse import csr_array
 
 from contexts.hypergraphs.hypergraph import Hypergraph
 
@@ -33,7 +32,10 @@ INTERIOR_LIMIT = 70
 
 
 LIGHTEST, HEAVIEST = 1e-6, 1e6
-"""Weights other than 0 lie between these: the solvers' tolerances are absolute."""
+"""Weights other than 0 lie between these, so that light ones are not lost beside heavy ones in float64."""
+
+HEAVIEST_SOLVED = 1e6
+"""The largest weight as HiGHS sees it, whatever it was: its absolute gap of 1e-6 is then 1e-12 of α."""
 
 
 class TooLarge(ValueError):
@@ -48,6 +50,11 @@ class Alpha:
     value: float
     independent_set: list[str]
     upper: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the two agree to 1e-11 of α, which is rounding."""
+        return self.upper <= self.value * (1 + 1e-11)
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Theta:
 
 
 def weights_of(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> dict[str, float]:
-    """One weight an atom: 1 each (None), ``"multiplicity"`` (number of contexts), or the user's, missing atoms being 0.
+    """One weight per atom: 1 each (None), ``"multiplicity"`` (number of contexts), or the user's (missing atoms: 0).
 
     Raises ValueError for an unknown atom or word, a negative or non-finite weight, or all weights zero.
     """
@@ -107,40 +114,54 @@ def weights_of(h: Hypergraph, weights: str | Mapping[str, float | int] | None = 
 
 
 def independence_number(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> Alpha:
-    """The largest weight of pairwise non-exclusive atoms, by mixed-integer programming over maximal cliques (HiGHS)."""
+    """The largest weight of pairwise non-exclusive atoms, by mixed-integer programming over maximal cliques (HiGHS).
+
+    Searched without a gap. Whole weights have a whole α, so that its upper bound is rounded down. Raises ValueError as
+    :func:`weights_of`, past ``CLIQUE_LIMIT`` cliques, or where HiGHS gives up.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # a second to load: only where it is needed
+
     w = weights_of(h, weights)
-    cost = -np.array([w[v] for v in h.vertices])
+    scale = HEAVIEST_SOLVED / max(w.values())
+    cost = -scale * np.array([w[v] for v in h.vertices])
     constraint = LinearConstraint(_clique_matrix(h, _cliques(h)), ub=1)
-    result = milp(cost, integrality=np.ones(len(cost)), bounds=Box(0, 1), constraints=constraint)
+    gap = {"mip_rel_gap": 0.0}
+    result = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0, 1), constraints=constraint, options=gap)
     if result.x is None:
         raise ValueError(f"HiGHS found no independent set: {result.message}")
     chosen = [v for v, x in zip(h.vertices, result.x, strict=True) if x > 0.5]
-    upper = -result.mip_dual_bound if result.mip_dual_bound is not None else -result.fun
-    return Alpha(_tidy(sum(w[v] for v in chosen)), chosen, _tidy(upper))
+    value = math.fsum(w[v] for v in chosen)
+    upper = -(result.mip_dual_bound if result.mip_dual_bound is not None else result.fun) / scale
+    if all(x.is_integer() for x in w.values()):
+        upper = math.floor(upper * (1 + 1e-9))
+    return Alpha(value, chosen, max(value, float(upper)))
 
 
 def fractional_packing(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> AlphaStar:
     """α*: max Σ wᵢxᵢ with Σ_{i∈Q} xᵢ ≤ 1 on every maximal clique Q, x ≥ 0, and the dual clique cover (HiGHS)."""
+    from scipy.optimize import linprog
+
     w = weights_of(h, weights)
-    cost = np.array([w[v] for v in h.vertices])
+    scale = max(w.values())
+    cost = np.array([w[v] for v in h.vertices]) / scale
     cliques = _cliques(h)
     matrix = _clique_matrix(h, cliques)
     primal = linprog(-cost, A_ub=matrix, b_ub=np.ones(len(cliques)), method="highs")
     dual = linprog(np.ones(len(cliques)), A_ub=-matrix.T, b_ub=-cost, method="highs")
     if primal.x is None or dual.x is None:
         raise ValueError(f"HiGHS could not solve for α*: {primal.message}")
-    cover = [(sorted(c, key=h.index.__getitem__), float(y)) for c, y in zip(cliques, dual.x, strict=True) if y > 1e-9]
+    used = [(c, float(y) * scale) for c, y in zip(cliques, dual.x, strict=True) if y > 1e-9]
+    cover = [(sorted(c, key=h.index.__getitem__), y) for c, y in used]
     assignment = dict(zip(h.vertices, (float(x) for x in primal.x), strict=True))
-    return AlphaStar(_tidy(-primal.fun), assignment, _tidy(dual.fun), cover)
+    return AlphaStar(_tidy(-primal.fun * scale), assignment, _tidy(dual.fun * scale), cover)
 
 
 def lovasz(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> Theta:
     """θ of the orthogonality graph (Lovász 1979; weighted as in Grötschel, Lovász & Schrijver), by an SDP in cvxpy.
 
     max Σ √(wᵢwⱼ) Xᵢⱼ with X ⪰ 0, tr X = 1, Xᵢⱼ = 0 on exclusive pairs. The answer of an open solver (Clarabel or SCS)
-    is then made
-    exactly feasible on both sides, so that the two returned numbers enclose θ however well it did. Raises TooLarge
-    past ``THETA_LIMIT`` atoms.
+    is then made exactly feasible on both sides, so that the two returned numbers enclose θ however well it did. Raises
+    TooLarge past ``THETA_LIMIT`` atoms.
     """
     w = weights_of(h, weights)
     atoms = [v for v in h.vertices if w[v] > 0]
@@ -149,10 +170,24 @@ def lovasz(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None
     edges = np.array(
         [(i, j) for i in range(len(atoms)) for j in range(i) if h.graph.has_edge(atoms[i], atoms[j])], dtype=int
     ).reshape(-1, 2)
-    root = np.sqrt([w[v] for v in atoms])
+    scale = max(w.values())
+    root = np.sqrt([w[v] / scale for v in atoms])
     target = np.outer(root, root)
     x, multipliers = _solve_theta(target, edges)
-    return Theta(*_feasible(target, edges, x, multipliers, atoms))
+    value, dual, x, m = _feasible(target, edges, x, multipliers)
+    return Theta(value * scale, dual * scale, atoms, x, m * scale)
+
+
+def at_least_alpha(theta: Theta, alpha: Alpha, weights: Mapping[str, float | int]) -> Theta:
+    """The better primal side of the two: the independent set is feasible for θ too, as X = √w√wᵀ / Σw on its atoms.
+
+    So no θ is returned below α for want of the solver's last digits.
+    """
+    if alpha.value <= theta.value:
+        return theta
+    root = np.array([math.sqrt(weights[v]) if v in alpha.independent_set else 0.0 for v in theta.atoms])
+    x = np.outer(root, root) / alpha.value
+    return replace(theta, value=alpha.value, dual=max(theta.dual, alpha.value), primal_matrix=x)
 
 
 def _solve_theta(target: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -178,8 +213,8 @@ def _solve_theta(target: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _feasible(
-    target: np.ndarray, edges: np.ndarray, x: np.ndarray, multipliers: np.ndarray, atoms: list[str]
-) -> tuple[float, float, list[str], np.ndarray, np.ndarray]:
+    target: np.ndarray, edges: np.ndarray, x: np.ndarray, multipliers: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray]:
     """Turn approximate answers into feasible ones: zero the exclusive entries, lift to positive, take the
     eigenvalue."""
     i, j = edges[:, 0], edges[:, 1]
@@ -194,7 +229,7 @@ def _feasible(
         m[j, i] += factor * multipliers
         if np.linalg.eigvalsh(m)[-1] < np.linalg.eigvalsh(best)[-1]:
             best = m
-    return float(np.sum(target * x)), float(np.linalg.eigvalsh(best)[-1]), atoms, x, best
+    return float(np.sum(target * x)), float(np.linalg.eigvalsh(best)[-1]), x, best
 
 
 def _cliques(h: Hypergraph) -> list[list[str]]:
@@ -206,7 +241,10 @@ def _cliques(h: Hypergraph) -> list[list[str]]:
     return cliques
 
 
-def _clique_matrix(h: Hypergraph, cliques: list[list[str]]) -> csr_array:
+def _clique_matrix(h: Hypergraph, cliques: list[list[str]]) -> Any:
+    """Cliques by atoms, 1 where the atom is in the clique, as a scipy csr_array."""
+    from scipy.sparse import csr_array
+
     rows = [k for k, clique in enumerate(cliques) for _ in clique]
     columns = [h.index[v] for clique in cliques for v in clique]
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(cliques), len(h.vertices)))

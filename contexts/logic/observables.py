@@ -6,6 +6,9 @@ the bases are the same; contexts that share only some vectors are complementary.
 
 The paper says that A₁ and A₂ of Eqs. 2–5 "do not commute unless μ₁ = μ₂ and λ₁ = λ₂"; by the formula
 ‖[A, B]‖_F = √2 |λ₁−λ₂| |μ₁−μ₂| |sin φ cos φ| either equality is enough.
+
+Every tolerance is relative to the traceless part A − (tr A / d)·1, the only part that says anything: [A + a·1, B + b·1]
+= [A, B], and a shift or a change of unit changes neither eigenvectors nor degeneracy. No answer depends on either.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ def maximal_observable(
         raise ValueError(f"{what}: off by {error[i, j]:.3g}, more than the tolerance {tolerance:g}")
     values = np.arange(1.0, d + 1) if eigenvalues is None else np.asarray(eigenvalues, dtype=float)
     if values.shape != (d,) or not np.all(np.isfinite(values)):
-        raise ValueError(f"expected {d} finite real eigenvalues, got {eigenvalues!r}")
+        raise ValueError(f"expected {d} finite real eigenvalues, got {values.size}: {shown(values.tolist())}")
     _check_size(values, "the eigenvalues")
     return (vectors * values) @ vectors.conj().T
 
@@ -83,24 +86,47 @@ class SpectralForm:
 def spectral_form(matrix: Any, tolerance: float = TOLERANCE) -> SpectralForm:
     """Eigenvalues, projectors and multiplicities of a Hermitian matrix; degeneracy is reported, not hidden.
 
-    Eigenvalues closer than tolerance · max(1, largest |eigenvalue|) count as equal. Raises ValueError for a matrix that
-    is not square, not finite or not Hermitian within the same bound, naming the worst entry.
+    Eigenvalues closer than tolerance · (largest − smallest) count as equal. Raises ValueError for a matrix that is not
+    square, not finite or not Hermitian within the tolerance of :func:`hermitian`, naming the worst entry.
     """
     matrix = hermitian(matrix, tolerance)
-    values, vectors = np.linalg.eigh(matrix)
-    gap = tolerance * max(1.0, float(np.abs(values).max()))
-    starts = [0, *(i for i in range(1, len(values)) if values[i] - values[i - 1] > gap), len(values)]
-    groups = [slice(a, b) for a, b in pairwise(starts)]
+    values, vectors = np.linalg.eigh(traceless(matrix))
+    groups = _close_values(values, tolerance * float(values[-1] - values[0]))
+    mean = float(np.trace(matrix).real) / len(matrix)
     return SpectralForm(
-        np.array([values[g].mean() for g in groups]),
+        np.array([mean + values[g].mean() for g in groups]),
         tuple(g.stop - g.start for g in groups),
         np.stack([vectors[:, g] @ vectors[:, g].conj().T for g in groups]),
         vectors,
     )
 
 
+def _close_values(values: np.ndarray, gap: float) -> list[slice]:
+    """Runs of rising numbers whose neighbours are at most ``gap`` apart."""
+    starts = [0, *(i for i in range(1, len(values)) if values[i] - values[i - 1] > gap), len(values)]
+    return [slice(a, b) for a, b in pairwise(starts)]
+
+
+def traceless(matrices: np.ndarray) -> np.ndarray:
+    """A − (tr A / d)·1 of one matrix (d, d) or a stack (…, d, d).
+
+    Exactly zero where it is no larger than the rounding of the entries themselves, 4d·2⁻⁵² of the largest: such a
+    matrix is a multiple of the identity, as far as float64 can say.
+    """
+    d = matrices.shape[-1]
+    mean = np.trace(matrices, axis1=-2, axis2=-1)[..., None, None] / d
+    rest = matrices - mean * np.eye(d)
+    noise = 4 * d * np.finfo(np.float64).eps * np.abs(matrices).max(axis=(-2, -1), keepdims=True)
+    return np.where(np.abs(rest).max(axis=(-2, -1), keepdims=True) <= noise, 0, rest)
+
+
 def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
-    """Check that a matrix is square, finite and Hermitian; ValueError says which entry is off and by how much."""
+    """The matrix as float64 or complex128, its Hermitian part taken, so that A = A† exactly.
+
+    Raises ValueError for a matrix that is not square, not finite, or not Hermitian: entries (i, j) and (j, i)* may
+    differ by the tolerance times the largest entry of the traceless part, or by the rounding of the entries; the
+    message says which entry is off and by how much.
+    """
     try:
         matrix = np.asarray(matrix)
         matrix = matrix.astype(np.complex128 if np.iscomplexobj(matrix) else np.float64)
@@ -112,13 +138,14 @@ def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
         raise ValueError("the matrix has an entry that is not a finite number")
     _check_size(matrix, "the matrix")
     error = np.abs(matrix - matrix.conj().T)
-    if error.max() > tolerance * max(1.0, float(np.abs(matrix).max())):
+    rounding = 4 * len(matrix) * np.finfo(np.float64).eps * float(np.abs(matrix).max())
+    if error.max() > tolerance * float(np.abs(traceless(matrix)).max()) + rounding:
         i, j = divmod(int(error.argmax()), matrix.shape[0])
         raise ValueError(
             f"the matrix is not Hermitian: entry ({i + 1}, {j + 1}) and the conjugate of entry ({j + 1}, {i + 1})"
             f" differ by {error[i, j]:.3g}"
         )
-    return matrix
+    return (matrix + matrix.conj().T) / 2
 
 
 def pauli(word: str) -> np.ndarray:
@@ -171,25 +198,26 @@ def joint_eigenbasis(
 ) -> JointEigenbasis:
     """Diagonalise commuting Hermitian matrices together, splitting each eigenspace of the first by the next, and so on.
 
-    Raises ValueError naming a pair that does not commute and the norm of its commutator.
+    Eigenvalues of one observable closer than 1e-7 of its spread count as equal. Raises ValueError naming the pair that
+    commutes least, within the tolerance of :func:`commute_table`, and the norm of its commutator.
     """
     matrices = [hermitian(m) for m in observables]
     if not matrices or len({m.shape for m in matrices}) > 1:
         raise ValueError("a joint eigenbasis needs one or more observables of one dimension")
     labels = names or [f"observable {i + 1}" for i in range(len(matrices))]
-    norms = commutator_norms(np.stack(matrices))
-    scale = max(1.0, max(float(np.linalg.norm(m)) for m in matrices)) ** 2
-    if norms.max() > tolerance * scale:
-        i, j = divmod(int(norms.argmax()), len(matrices))
+    norms, commute = commute_table(np.stack(matrices), tolerance)
+    if not commute.all():
+        i, j = divmod(int(np.where(commute, 0, norms).argmax()), len(matrices))
         raise ValueError(f"{labels[i]} and {labels[j]} do not commute: ‖[A, B]‖ = {norms[i, j]:.3g}")
     blocks = [np.eye(matrices[0].shape[0], dtype=np.result_type(*matrices))]
-    for matrix in matrices:
+    for matrix in map(traceless, matrices):
+        values = np.linalg.eigvalsh(matrix)
+        gap = 1e-7 * float(values[-1] - values[0])  # of the whole: within a block what is left may be rounding alone
         split = []
         for block in blocks:
             inner = block.conj().T @ matrix @ block
-            form = spectral_form((inner + inner.conj().T) / 2, tolerance=1e-7)
-            ends = np.cumsum((0, *form.multiplicities))
-            split += [block @ form.vectors[:, a:b] for a, b in pairwise(ends)]
+            values, vectors = np.linalg.eigh((inner + inner.conj().T) / 2)
+            split += [block @ vectors[:, g] for g in _close_values(values, gap)]
         blocks = split
     vectors = np.concatenate(blocks, axis=1)
     values = np.stack([np.einsum("ji,jk,ki->i", vectors.conj(), m, vectors).real for m in matrices], axis=1)
@@ -208,11 +236,12 @@ def check_entries(number: int) -> None:
 def commutator_norms(observables: np.ndarray) -> np.ndarray:
     """‖[Aᵢ, Aⱼ]‖_F for all pairs of a stack (n, d, d) of Hermitian matrices at once: an (n, n) symmetric table.
 
-    One matrix product a pair, since BA = (AB)†; the difference is taken entry by entry, so that commuting pairs come
-    out at rounding error (about 1e-15 ‖A‖‖B‖) and not at its square root.
+    One matrix product per pair, since BA = (AB)†, of the traceless parts, which have the same commutator; the
+    difference is taken entry by entry, so that commuting pairs come out at rounding error (about 1e-15 of the traceless
+    parts' ‖A‖‖B‖) and not at its square root.
     """
-    stack = np.ascontiguousarray(observables)
-    check_entries(stack.size)
+    check_entries(np.size(observables))
+    stack = np.ascontiguousarray(traceless(np.asarray(observables)))
     if np.iscomplexobj(stack) and not stack.imag.any():
         stack = np.ascontiguousarray(stack.real)  # a quarter of the work
     n, d = stack.shape[:2]
@@ -231,13 +260,12 @@ def commutator_norms(observables: np.ndarray) -> np.ndarray:
 
 
 def commute_table(observables: np.ndarray, tolerance: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
-    """Norms of all commutators, and whether each is at most tolerance · ‖A‖‖B‖ (Frobenius norms; 1 where one is
-    zero)."""
+    """Norms of all commutators, and whether each is at most tolerance · ‖A₀‖‖B₀‖, the Frobenius norms of the traceless
+    parts; a multiple of the identity commutes with everything."""
     tolerance = as_tolerance(tolerance)
     norms = commutator_norms(observables)
-    size = np.linalg.norm(observables.reshape(len(observables), -1), axis=1)
-    scale = np.outer(size, size)
-    return norms, norms <= tolerance * np.where(scale > 0, scale, 1.0)
+    size = np.linalg.norm(traceless(np.asarray(observables)).reshape(len(observables), -1), axis=1)
+    return norms, norms <= tolerance * np.outer(size, size)
 
 
 def largest_commuting_subsets(commute: np.ndarray, limit: int = 1_000) -> list[list[int]]:
@@ -276,6 +304,7 @@ def incompatibility(first: np.ndarray, second: np.ndarray) -> float:
 def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> np.ndarray:
     """All contexts as orthonormal bases, (contexts, d, d), vectors as columns.
 
+    Vectors that are orthogonal within the tolerance are moved to the nearest orthonormal basis (the polar factor).
     Raises ValueError for vectors that are not orthogonal where they must be, and for a partial context: complete it.
     """
     if not h.contexts:
@@ -287,10 +316,16 @@ def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> np.ndarray:
             raise ValueError(
                 f"context ({', '.join(context)}) has {b.shape[1]} vectors in dimension {b.shape[0]}; complete it first"
             )
-    return np.stack(bases)
+    left, _, right = np.linalg.svd(np.stack(bases))
+    return left @ right
 
 
-def context_observables(h: Hypergraph, eigenvalues: Sequence[float | int] | np.ndarray | None = None) -> np.ndarray:
+def context_observables(
+    h: Hypergraph, eigenvalues: Sequence[float | int] | np.ndarray | None = None, tolerance: float = TOLERANCE
+) -> np.ndarray:
     """The maximal observable of every context, (contexts, d, d); eigenvalues by place in the context, 1 … d by
-    default."""
-    return np.stack([maximal_observable(b, eigenvalues, tolerance=1e-7) for b in context_bases(h)])
+    default.
+
+    Raises ValueError as :func:`context_bases` and :func:`maximal_observable`.
+    """
+    return np.stack([maximal_observable(b, eigenvalues) for b in context_bases(h, tolerance)])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def names(items: list[Any], most: int = 12) -> str:
-    shown = [" → ".join(i) if isinstance(i, list) else str(i) for i in items[:most]]
-    return (", ".join(shown) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
+def names(items: list[str], most: int = 12) -> str:
+    return (", ".join(items[:most]) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
 
 
 def check_lines(r: dict[str, Any]) -> list[str]:
@@ -45,8 +44,8 @@ def states_lines(r: dict[str, Any]) -> list[str]:
         if r["never_true"]:
             lines.append(f"never true: {names(r['never_true'])}")
         if r["true_implies_false"] is not None:
-            lines.append(f"true implies false: {names(r['true_implies_false'])}")
-            lines.append(f"true implies true: {names(r['true_implies_true'])}")
+            lines.append(f"true implies false: {names([f'{a} → ¬{b}' for a, b in r['true_implies_false']])}")
+            lines.append(f"true implies true: {names([f'{a} → {b}' for a, b in r['true_implies_true']])}")
     else:
         subset = [list(c) for c in r["critical_subset"]]
         lines.append(f"critical: {yes(r['critical'])}; a critical subset has {len(subset)} contexts:")
@@ -74,13 +73,17 @@ def commute_lines(r: dict[str, Any]) -> list[str]:
 
 def bounds_lines(r: dict[str, Any]) -> list[str]:
     theta = f"{r['theta']:.7g} ≤ θ ≤ {r['theta_dual']:.7g}" if r["theta"] is not None else f"θ: {r['theta_reason']}"
+    certificate = r["certificate"]
+    alpha = f"α  = {r['alpha']:.10g}"
+    if not r["alpha_exact"]:
+        alpha = f"{r['alpha']:.10g} ≤ α ≤ {certificate['alpha_upper']:.10g}"
     lines = [
         f"weights: {r['weights']}",
-        f"α  = {r['alpha']:.7g}   independent set {{{', '.join(r['certificate']['independent_set'])}}}",
+        f"{alpha}   independent set {{{', '.join(certificate['independent_set'])}}}",
         theta,
         f"α* = {r['alpha_star']:.7g}   clique cover of weight {r['alpha_star_dual']:.7g}",
     ]
-    return lines + [f"{k.replace('_', ' ')}: {yes(v['answer'])}   ({v['definition']})" for k, v in r["verdict"].items()]
+    return lines + [f"{answer['says']}   ({answer['definition']})" for answer in r["verdict"].values()]
 
 
 def realize_lines(r: dict[str, Any]) -> list[str]:

@@ -126,3 +126,33 @@ def test_theta_of_a_cycle_past_the_interior_point_limit():
     exact = n * np.cos(np.pi / n) / (1 + np.cos(np.pi / n))
     assert theta.value - 1e-9 <= exact <= theta.dual + 1e-9
     assert theta.dual - theta.value < 0.05
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 5e5])
+def test_alpha_is_exact_with_real_weights(unit):
+    """Weights that differ in their last digits, against networkx's exact clique search on whole numbers."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        graph = nx.gnp_random_graph(30, 0.15, seed=seed)
+        whole = {str(v): int(10**6 + rng.integers(60)) for v in graph}
+        h = from_graph(graph)
+        alpha = graph_bounds.independence_number(h, {v: w / 10**6 * unit for v, w in whole.items()})
+        other = nx.complement(h.graph)
+        nx.set_node_attributes(other, whole, "weight")
+        assert sum(whole[v] for v in alpha.independent_set) == nx.max_weight_clique(other)[1]
+        assert alpha.exact
+        assert alpha.upper == pytest.approx(alpha.value, rel=1e-11)
+
+
+@pytest.mark.parametrize("weights", [None, "multiplicity", {"a1": 1e-6, "a4": 3e-6, "a10": 2e-6}])
+def test_theta_is_never_below_alpha(weights):
+    """The independent set is itself a feasible X for θ, so the solver's last digits do not count."""
+    h = library.load("specker_bug")
+    result = notebook.bounds(h, weights)
+    assert result["alpha"] <= result["theta"] <= result["theta_dual"]
+    found = result["certificate"]["theta"]
+    root = np.sqrt([graph_bounds.weights_of(h, weights)[v] for v in found["atoms"]])
+    x = np.array(found["primal_matrix"])
+    assert root @ x @ root == pytest.approx(result["theta"], rel=1e-9)
+    assert np.trace(x) == pytest.approx(1)
+    assert np.linalg.eigvalsh(x)[0] > -1e-12

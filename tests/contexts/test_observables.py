@@ -179,3 +179,47 @@ def test_entropic_uncertainty_holds_for_random_states():
             p = np.abs(basis.conj().T @ state) ** 2
             entropies -= float(np.sum(p * np.log2(p)))
         assert entropies >= bound - 1e-12
+
+
+SCALES = [10.0**k for k in range(-30, 31, 5)]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_answers_do_not_depend_on_the_unit(scale):
+    """The same observables in 60 decades of units: Hermitian or not, degenerate or not, commuting or not."""
+    basis = random_basis(4)
+    first = obs.maximal_observable(basis, [1, 1, 2, 3])
+    second = obs.maximal_observable(basis, [5, 6, 7, 7])
+    third = obs.maximal_observable(random_basis(4))
+    stack = scale * np.stack([first, second, third])
+    norms, commute = obs.commute_table(stack)
+    assert commute.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
+    assert norms[0, 2] == pytest.approx(scale**2 * np.linalg.norm(first @ third - third @ first), rel=1e-9)
+    assert obs.spectral_form(stack[0]).multiplicities == (2, 1, 1)
+    assert obs.spectral_form(stack[2]).multiplicities == (1, 1, 1, 1)
+    assert obs.joint_eigenbasis([*stack[:2]]).multiplicities == (1, 1, 1, 1)
+    with pytest.raises(ValueError, match="do not commute"):
+        obs.joint_eigenbasis([stack[0], stack[2]])
+    with pytest.raises(ValueError, match=r"not Hermitian: entry \(1, 2\)"):
+        obs.hermitian([[0, scale], [0, 0]])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, -1e3, 1e5, 1e8, 1e12])
+def test_answers_do_not_depend_on_a_shift_of_the_spectrum(shift):
+    """[A + a·1, B + b·1] = [A, B]. Sums of X, Z and whole numbers are exact in float64."""
+    x, z, one = obs.pauli("X"), obs.pauli("Z"), np.eye(2)
+    stack = np.stack([x + shift * one, z - 2 * shift * one, 3 * x + shift * one, 0.1 * one + shift * one])
+    norms, commute = obs.commute_table(stack)
+    assert norms[0, 1] == pytest.approx(8**0.5, rel=1e-12)
+    assert commute.tolist() == [[i == j or {i, j} == {0, 2} or 3 in (i, j) for j in range(4)] for i in range(4)]
+    assert not obs.spectral_form(stack[0]).degenerate
+    assert obs.spectral_form(stack[3]).degenerate
+    with pytest.raises(ValueError, match="do not commute"):
+        obs.joint_eigenbasis([*stack[:2]])
+    with pytest.raises(ValueError, match="not Hermitian"):
+        obs.hermitian(shift * one + np.array([[0, 1], [0, 0]]))
+
+
+def test_small_joint_eigenbases_are_refused_as_large_ones_are():
+    with pytest.raises(ValueError, match="do not commute"):
+        obs.joint_eigenbasis([1e-5 * obs.pauli("X"), 1e-5 * obs.pauli("Z")])
