@@ -7,7 +7,7 @@ import pytest
 
 from contexts.logic import observables
 from contexts.packing.bounds.coherence_bounds import best_bound, rankin
-from contexts.packing.constructions import codes, configurations, frames, lattices, reflections, sic
+from contexts.packing.constructions import codes, configurations, frames, lattices, matrices, reflections, sic
 from contexts.packing.constructions.catalogue import best_construction, catalogue, largest_construction
 from contexts.packing.constructions.galois import GF, prime_power, quaternary_trace
 from contexts.packing.measure.gram import coherence
@@ -190,10 +190,10 @@ def test_difference_sets_meet_every_difference_equally_often():
 
 @pytest.mark.parametrize("order", [1, 2, 4, 8, 12, 16, 20, 24, 28, 36])
 def test_hadamard_matrices(order):
-    matrix = codes.hadamard(order)
+    matrix = matrices.hadamard(order)
     assert set(np.unique(matrix)) <= {-1.0, 1.0}
     np.testing.assert_array_equal(matrix @ matrix.T, order * np.eye(order))
-    assert codes.hadamard(6) is None
+    assert matrices.hadamard(6) is None
 
 
 def test_dual_bch_coherence_by_transform_equals_the_measured_one():

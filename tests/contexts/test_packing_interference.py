@@ -1,5 +1,7 @@
 """Sparse features read back linearly: measured error beside theory, and the guarantee k ε."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,22 @@ def test_bad_input_is_one_sentence():
         interference(np.eye(4), 4, 1, 0)
     with pytest.raises(ValueError, match="active must be a positive whole number"):
         interference(np.eye(4), 0, 1, 0)
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_an_error_of_one_half_is_a_tie_whatever_the_rounding(turn):
+    """4 of 8 features at 1/8 add to 1/2 with probability 2/16 and never to more: 1/16 of an inactive one is misread.
+
+    Two orthonormal bases of R^64, the second a Hadamard matrix: inner products ±1/8, stored exactly, or rounded after
+    an orthogonal turn. With k = 4 active features of the other basis alone the error is ±1/2 for all signs equal.
+    """
+    from contexts.packing.constructions.matrices import hadamard
+
+    vectors = np.vstack([np.eye(64), hadamard(64) / 8])
+    if turn:
+        vectors = vectors @ np.linalg.qr(np.random.default_rng(3).standard_normal((64, 64)))[0]
+    found = interference(vectors, 4, 2000, 5)
+    # all four in the other basis: C(64,4)/C(127,4), all signs equal: 1/8, a tie: 1/2
+    expected = math.comb(64, 4) / math.comb(127, 4) / 16
+    assert found.error == pytest.approx(expected, rel=0.15)
+    assert found.worst == pytest.approx(0.5, abs=1e-12)

@@ -227,3 +227,19 @@ def test_variants_need_no_second_copy_of_the_matrix():
         peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
     assert max(peaks[1:]) < peaks[0] + 24 * 1024 * 800  # a few blocks of 1024 rows in float64; a copy would be 38 MB
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_all_but_the_top_is_the_projection_of_an_svd(kind):
+    """Mu & Viswanath 2018 by numpy's SVD. Complex: second moments of the conjugates would remove another direction."""
+    rng = np.random.default_rng(0)
+    v, weight, noise = rng.standard_normal(16), rng.standard_normal((500, 1)), rng.standard_normal((500, 16))
+    if kind is complex:
+        v, weight, noise = (part + 1j * rng.standard_normal(part.shape) for part in (v, weight, noise))
+    vectors = 10 * weight * v + 0.1 * noise
+    middle = vectors - vectors.mean(axis=0)
+    _, _, rows = np.linalg.svd(middle, full_matrices=False)
+    for remove in (1, 2):
+        expected = middle - middle @ rows[:remove].conj().T @ rows[:remove]
+        np.testing.assert_allclose(all_but_the_top(vectors, remove), expected, atol=1e-10)
+    assert measure(removing_the_top(vectors)).coherence < 0.95

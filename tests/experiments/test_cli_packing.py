@@ -373,6 +373,40 @@ def test_text_may_be_separated_by_tabs(qattn, tmp_path):
     assert (code, json.loads(out)["coherence"]) == (0, pytest.approx(math.sqrt(0.5)))
 
 
+@pytest.mark.parametrize("save", ["savetxt", "tsv", "aligned", "header"])
+def test_a_text_matrix_without_names_keeps_its_first_column(qattn, tmp_path, save):
+    matrix = np.random.default_rng(0).standard_normal((50, 8)).astype(np.float32)
+    options = {"tsv": {"delimiter": "\t"}, "aligned": {"fmt": "%15.9f"}, "header": {"header": "50 8", "comments": ""}}
+    np.savetxt(tmp_path / "v.txt", matrix, **options.get(save, {}))
+    np.save(tmp_path / "v.npy", matrix)
+    (_, text, _), (_, binary, _) = (qattn("measure", name, "--json") for name in ("v.txt", "v.npy"))
+    text, binary = json.loads(text), json.loads(binary)
+    assert (text["n"], text["d"]) == (50, 8)
+    assert text["coherence"] == pytest.approx(binary["coherence"], abs=1e-6)
+    assert text["nearest_pairs"][0]["names"] == binary["nearest_pairs"][0]["names"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shape", "names"),
+    [
+        (("2016 1 2 3", "the 2 3 1"), (2, 3), {"2016", "the"}),  # one name that is no number: all are names
+        (("0 1 2 3", "1 2 3 1", "2 3 1 2"), (3, 3), {"0", "1", "2"}),  # row numbers
+        (("1 1 2 3", "2 2 3 1"), (2, 3), {"1", "2"}),
+        (("3 3", "7 1 2 3", "8 2 3 1", "9 1 1 1"), (3, 3), {"7", "8", "9"}),  # the first line says three numbers
+        (("2 3", "windows 10 1 2 3", "the 2 3 1"), (2, 3), {"windows 10", "the"}),
+        (("3 3", "a 1 2 3", "the 2 3 1"), (2, 3), {"a", "the"}),  # fastText announces one too many
+        (("3 4", "5 6", "7 9"), (3, 2), {"0", "1", "2"}),  # two columns of whole numbers
+    ],
+)
+def test_text_is_told_apart_by_its_tokens(qattn, tmp_path, lines, shape, names):
+    (tmp_path / "v.txt").write_text("\n".join(lines) + "\n")
+    code, out, err = qattn("measure", "v.txt", "--json", "--top", 10)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert (result["n"], result["d"]) == shape
+    assert {name for pair in result["nearest_pairs"] for name in pair["names"]} == names
+
+
 def test_no_message_advises_to_load_a_file_unsafely(qattn, tmp_path):
     np.save(tmp_path / "pickle.npy", np.array([{"a": 1}]), allow_pickle=True)
     (tmp_path / "junk.npy").write_bytes(b"junk" * 40)

@@ -15,7 +15,8 @@ from experiments.errors import UserError
 from experiments.studies.packing.embeddings import describe
 from experiments.studies.packing.study import embedding_point
 from experiments.studies.packing.trained_vectors import chosen, matrices
-from experiments.studies.packing.vector_files import Vectors, load_all, load_vectors
+from experiments.studies.packing.vector_files import load_all, load_vectors
+from experiments.studies.packing.vectors import Vectors
 
 
 def run(trained, model):

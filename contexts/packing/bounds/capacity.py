@@ -205,11 +205,6 @@ UPPER: dict[str, CapacityBound] = {
 }
 
 
-def lower_capacity(d: int, eps: Number, field: str) -> tuple[float, str]:
-    """The largest of the lower bounds on ln N_ε(d), and its name."""
-    return max((value, name) for name, b in LOWER.items() if (value := b.function(d, eps, field)) is not None)
-
-
 def upper_capacity(d: int, eps: Number, field: str) -> tuple[float, str] | None:
     """The smallest of the upper bounds on ln N_ε(d), and its name; None where none applies (ε = 1: no limit)."""
     if d == 1 and eps < 1:

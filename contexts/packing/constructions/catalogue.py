@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from contexts.packing.constructions import codes, configurations, frames, lattices, reflections, sic
+from contexts.packing.constructions import codes, configurations, frames, lattices, matrices, reflections, sic
 from contexts.packing.constructions.galois import prime_power
 from contexts.packing.validation import Number, check_epsilon, check_field, check_size
 
@@ -206,7 +206,7 @@ def _steiner(d: int) -> Iterator[tuple[str, int, bool, int, float]]:
         if kind != "pairs" and prime_power(order) is None:
             continue
         r = degree(order)
-        yield kind, order, codes.hadamard(r + 1) is None, points(order) * (r + 1), 1 / r
+        yield kind, order, matrices.hadamard(r + 1) is None, points(order) * (r + 1), 1 / r
 
 
 def _harmonic(difference_set: Callable[[], tuple[int, np.ndarray]]) -> np.ndarray:

@@ -21,26 +21,6 @@ def walsh_hadamard(x: np.ndarray) -> np.ndarray:
     return out
 
 
-def hadamard(order: int) -> np.ndarray | None:
-    """A Hadamard matrix of order 1, 2, 4k by doubling and Paley's two constructions; None if they give none."""
-    if order in (1, 2):
-        return np.array([[1.0, 1.0], [1.0, -1.0]])[:order, :order]
-    if order % 4:
-        return None
-    from contexts.packing.constructions.frames import conference
-
-    skew = conference(order - 1) if order % 4 == 0 else None
-    if skew is not None and np.array_equal(skew, -skew.T):
-        return skew + np.eye(order)
-    if order % 8 == 4:
-        symmetric = conference(order // 2 - 1)
-        if symmetric is not None and np.array_equal(symmetric, symmetric.T):
-            one = np.array([[1, 1], [1, -1]])
-            return np.kron(symmetric, one) + np.kron(np.eye(order // 2), np.array([[1, -1], [-1, -1]]))
-    half = hadamard(order // 2)
-    return None if half is None else np.kron(half, [[1, 1], [1, -1]])
-
-
 def kerdock(d: int) -> np.ndarray:
     """d(d/2 + 1) lines of R^d at coherence 1/√d, d = 4^k, k ≥ 2: the Kerdock code and the standard basis.
 

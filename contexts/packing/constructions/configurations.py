@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from contexts.packing.constructions.codes import hadamard
+from contexts.packing.constructions.frames import design_incidence
 from contexts.packing.constructions.galois import prime_power
+from contexts.packing.constructions.matrices import hadamard
 
 LARGEST_D = 200  # dimensions beyond which no blocks are looked for
 LARGEST_TRIPLES = 100  # and no triples: hill climbing takes seconds there
@@ -108,8 +109,6 @@ def _triples(d: int) -> np.ndarray:
 
 def _thinned(kind: str, q: int, d: int) -> np.ndarray | None:
     """The lines of a plane of order q that avoid all but d of its points; None if it has too few points."""
-    from contexts.packing.constructions.frames import design_incidence
-
     incidence = design_incidence(kind, q).astype(bool)
     if incidence.shape[1] < d:
         return None

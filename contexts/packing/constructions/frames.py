@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from contexts.logic.observables import maximal_observable
-from contexts.packing.constructions.codes import hadamard
 from contexts.packing.constructions.galois import galois_field, prime_power, quaternary_trace
+from contexts.packing.constructions.matrices import conference, hadamard
 
 
 def simplex(d: int) -> np.ndarray:
@@ -96,19 +96,6 @@ def harmonic(v: int, members: np.ndarray) -> np.ndarray:
     return np.exp(2j * np.pi * np.outer(np.arange(v), members) / v) / math.sqrt(len(members))
 
 
-def conference(q: int) -> np.ndarray | None:
-    """Paley's conference matrix of order q + 1, C Cᵀ = q I: symmetric for q ≡ 1 mod 4, skew for q ≡ 3, else None."""
-    if q % 2 == 0 or prime_power(q) is None:
-        return None
-    field, everything = galois_field(q), np.arange(q)
-    minus = _negative(field)
-    difference = field.sum(everything[:, None], minus[None, :])
-    character = np.where(difference == 0, 0, 1 - 2 * (field.log[difference] % 2))
-    border = np.ones(q)
-    sign = 1 if q % 4 == 1 else -1
-    return np.block([[np.zeros((1, 1)), border[None, :]], [sign * border[:, None], character]])
-
-
 def conference_frame(q: int) -> np.ndarray:
     """q + 1 = 2d equiangular lines at 1/√q: in R^d for q ≡ 1 mod 4, in C^d for q ≡ 3 (van Lint & Seidel 1966)."""
     matrix = conference(q)
@@ -149,15 +136,6 @@ def naimark_complement(frame: np.ndarray) -> np.ndarray:
 def _from_gram(gram: np.ndarray, d: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(gram)
     return vectors[:, -d:] * np.sqrt(values[-d:])
-
-
-def _negative(field) -> np.ndarray:
-    everything = np.arange(field.q)
-    out = np.zeros(field.q, int)
-    for i in range(field.k):
-        place = field.p**i
-        out += -(everything // place) % field.p * place
-    return out
 
 
 def design_incidence(kind: str, order: int) -> np.ndarray:

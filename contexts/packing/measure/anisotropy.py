@@ -1,16 +1,16 @@
 """Anisotropy of embeddings: the dimensions in use, and the vectors without the directions that they have in common.
 
-The changed matrices are computed a block at a time (:class:`~contexts.packing.measure.gram.Changed`).
+The centred matrices are computed one block at a time (:class:`~contexts.packing.measure.gram.CenteredView`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from contexts.packing.measure.gram import Changed, Matrix, blocks, check_matrix, largest, normalise, slices
+from contexts.packing.measure.gram import CenteredView, Matrix, blocks, check_matrix, largest, normalise, slices
 
 
-def centring(vectors: np.ndarray) -> Changed:
+def centring(vectors: np.ndarray) -> CenteredView:
     """Rows minus their mean. Real embeddings share a common direction that raises every cosine.
 
     Divided by the largest entry where that lies beyond 1e±100, whose squares would leave double precision.
@@ -19,10 +19,10 @@ def centring(vectors: np.ndarray) -> Changed:
     top = max(float(largest(block).max()) for _, block in blocks(vectors))
     scale = 1.0 if top == 0 or 1e-100 < top < 1e100 else top
     mean = sum(((block / scale).sum(axis=0) for _, block in blocks(vectors)), np.zeros(1)) / len(vectors)
-    return Changed(vectors, mean, np.zeros((vectors.shape[1], 0)), scale)
+    return CenteredView(vectors, mean, np.zeros((vectors.shape[1], 0)), scale)
 
 
-def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> Changed:
+def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> CenteredView:
     """Centred rows with their ``remove`` (default: d/100, at least 1) leading principal components taken out.
 
     Mu & Viswanath 2018, "All-but-the-Top". Raises ValueError unless 0 ≤ remove < d.
@@ -36,7 +36,7 @@ def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> Changed:
     second = np.zeros((d, d), changed.dtype)
     for rows in slices(len(vectors)):
         block = changed[rows]
-        second += block.T @ block.conj()
+        second += block.conj().T @ block  # Σ u† u of the rows u: its eigenvectors are columns, met as u · v
     changed.leading = np.linalg.eigh(second)[1][:, d - remove :]
     return changed
 

@@ -1,7 +1,7 @@
 """Rows of a matrix as lines: made unit, refused where they have no direction, and compared in blocks.
 
 Lines are meant, not points: u and −u (or e^{iφ}u) have |cos| = 1. A matrix may be an array, a mapped file, or one
-changed row by row (:class:`Changed`), which is never held as a whole.
+centred block by block (:class:`CenteredView`), which is never held as a whole.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 BLOCK = 1024
 
 
-class Changed:
-    """The rows of a matrix less their ``mean`` and their part along ``leading`` (d, r), computed a block at a time.
+class CenteredView:
+    """The rows of a matrix less their ``mean`` and their part along ``leading`` (d, r), computed one block at a time.
 
-    Stands for a matrix wherever one is measured, without a second copy of it: ``changed[rows]`` gives double precision
+    Stands for a matrix wherever one is measured, without a second copy of it: ``view[rows]`` gives double precision
     rows, divided by ``scale``.
     """
 
@@ -35,7 +35,7 @@ class Changed:
         return block - (block @ self.leading) @ self.leading.conj().T
 
 
-Matrix = np.ndarray | Changed
+Matrix = np.ndarray | CenteredView
 
 
 def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> np.ndarray:
@@ -55,7 +55,7 @@ def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> np.ndarr
 
 
 def check_matrix(vectors: Matrix) -> None:
-    if not isinstance(vectors, np.ndarray | Changed) or vectors.ndim != 2:
+    if not isinstance(vectors, np.ndarray | CenteredView) or vectors.ndim != 2:
         shape = getattr(vectors, "shape", None)
         raise ValueError(f"expected a matrix (n vectors as rows, d columns), got {_what(vectors, shape)}")
     if vectors.dtype.kind not in "fciu":
@@ -94,7 +94,7 @@ def blocks(vectors: Matrix) -> Iterator[tuple[slice, np.ndarray]]:
 
 def _let_go(vectors: Matrix) -> None:
     """Pages of a mapped file that have been read need not stay in memory: the file has them."""
-    mapped = getattr(vectors.matrix if isinstance(vectors, Changed) else vectors, "_mmap", None)
+    mapped = getattr(vectors.matrix if isinstance(vectors, CenteredView) else vectors, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 

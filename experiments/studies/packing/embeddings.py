@@ -13,7 +13,7 @@ from contexts.packing.bounds.coherence_bounds import best_bound
 from contexts.packing.measure.anisotropy import centring, effective_dimension, removing_the_top
 from contexts.packing.measure.coherence import Measurement, greedy_subset, measure
 from experiments.studies.packing.formatting import power_of_ten
-from experiments.studies.packing.vector_files import Vectors
+from experiments.studies.packing.vectors import Vectors
 
 GREEDY_ROWS = 20_000
 

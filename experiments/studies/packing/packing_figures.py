@@ -25,7 +25,8 @@ def captions(study: PackingStudy) -> dict[str, str]:
     """What each figure shows, for people and for screen readers."""
     texts = {
         "interference": "Misread features against features active at once, in random directions and in those of the "
-        "best construction (a smaller ε): measured (points), a normal law (lines).",
+        "best construction (a smaller ε): measured (points; an error of exactly 1/2 counts as one half), a normal law "
+        "(lines).",
         "real-against-complex": "Levenshtein's bound in C^d, in R^d, and in R^2d, which has as many real numbers.",
         "coherence-against-load": "μ√d against N/d: every packing beside random vectors and Welch's bound.",
         "cosines": "How often |cos| exceeds a value: vectors as given and centred, and the Beta law of random ones.",

@@ -25,7 +25,8 @@ from experiments.errors import blame
 from experiments.runs.atomic_files import write_bytes, write_json, write_text
 from experiments.schema.packing_file import PackingStudy
 from experiments.studies.packing.saved_search import check_writable
-from experiments.studies.packing.vector_files import Vectors, load_all
+from experiments.studies.packing.vector_files import load_all
+from experiments.studies.packing.vectors import Vectors
 
 Rows = list[dict[str, Any]]
 CURVES = {

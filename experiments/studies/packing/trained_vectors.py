@@ -9,9 +9,7 @@ import torch
 
 from experiments.errors import UserError
 from experiments.lm import trained_models
-from experiments.studies.packing.vector_files import Vectors
-
-PARTS = ("embedding", "readout")
+from experiments.studies.packing.vectors import Vectors
 
 
 def matrices(folder: Path) -> dict[str, Vectors]:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from experiments.errors import UserError
 from experiments.studies.packing.saved_search import reason
+from experiments.studies.packing.text_vectors import read_text
+from experiments.studies.packing.vectors import Vectors
 
 MODEL = "model.safetensors"
-
-
-class Vectors(NamedTuple):
-    """An (n, d) matrix, and the name of each row where the file gives one."""
-
-    matrix: np.ndarray
-    names: list[str] | None
-    source: str
-
-    def name(self, row: int) -> str:
-        return self.names[row] if self.names else str(row)
 
 
 def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
@@ -45,7 +36,7 @@ def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
         return _safetensors(path, tensor)
     if path.suffix in (".npz", ".pt", ".pth", ".bin", ".pkl", ".pickle"):
         raise UserError(f"{path}: cannot read {path.suffix} files; save the matrix with numpy.save as .npy")
-    return _text(path)
+    return read_text(path)
 
 
 def load_all(path: str | Path, tensor: str | None = None) -> list[Vectors]:
@@ -99,65 +90,6 @@ def _safetensors(path: Path, tensor: str | None) -> Vectors:
         raise UserError(f"{path}: not a safetensors file ({error})") from error
     array = (value.float() if value.is_floating_point() else value).numpy()  # bf16 has no numpy type
     return Vectors(_matrix(array, f"{path}, tensor {tensor}"), None, f"{path}:{tensor}")
-
-
-def _text(path: Path) -> Vectors:
-    """word2vec's text (a first line "n d") or GloVe's (none): a token and d numbers a line; tokens may hold spaces."""
-    names: list[str] = []
-    rows = np.empty((0, 0), np.float32)
-    d = announced = None
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                parts = line.rstrip().replace("\t", " ").split(" ")
-                if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
-                    announced, d = int(parts[0]), int(parts[1])
-                    continue
-                if not line.strip():
-                    continue
-                if d is None:
-                    d = len(parts) - 1
-                if d < 1:
-                    raise UserError(f"{path}: line {number}: expected a token and numbers, got {line.strip()[:40]!r}")
-                if len(names) == len(rows):  # grown in place: a list of rows would need the memory twice
-                    rows.resize((max(1024, 2 * len(rows)), d), refcheck=False)
-                rows[len(names)] = _numbers(parts, d, path, number)
-                names.append(" ".join(parts[: len(parts) - d]))
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not a text embedding in UTF-8, nor .npy or .safetensors by its name") from error
-    if not names:
-        raise UserError(f"{path}: holds no vectors")
-    if announced is not None and announced != len(names):
-        raise UserError(f"{path}: line 1 announces {announced} vectors, the file holds {len(names)}")
-    return Vectors(rows[: len(names)], names, str(path))
-
-
-def _numbers(parts: list[str], d: int, path: Path, number: int) -> np.ndarray:
-    if len(parts) < d + 1:
-        raise UserError(f"{path}: line {number}: expected {d} numbers as in the lines before, got {len(parts) - 1}")
-    try:
-        with np.errstate(over="ignore"):  # beyond float32: an infinity, refused below
-            values = np.array(parts[len(parts) - d :], dtype=np.float32)
-    except ValueError as error:
-        culprit = next(part for part in parts[len(parts) - d :] if not _is_number(part))
-        raise UserError(f"{path}: line {number}: expected {d} numbers, got {culprit[:20]!r}") from error
-    # a longer line is a token with spaces in it, unless what would be the token's tail are numbers too
-    if len(parts) > d + 1 and all(_is_number(part) for part in parts[1:]):
-        raise UserError(f"{path}: line {number}: expected {d} numbers as in the lines before, got {len(parts) - 1}")
-    token = " ".join(parts[: len(parts) - d])[:40]
-    if not np.isfinite(values).all():
-        raise UserError(f"{path}: line {number}: the vector of {token!r} holds a NaN or an infinity; remove the line")
-    if not values.any():
-        raise UserError(f"{path}: line {number}: the vector of {token!r} is zero, without direction; remove the line")
-    return values
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _matrix(array: Any, source: object) -> np.ndarray:
