@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from qattn.core.born import squared_modulus
+from qattn.core.measurement import squared_modulus
 from qattn.core.unitaries import Field, as_field
 
 

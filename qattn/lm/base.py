@@ -42,10 +42,14 @@ class RegisterLM(nn.Module):
     ) -> None:
         """The measurement, the start |ψ₀⟩ and the depolarising floor."""
         self.readout = make_readout(readout, dim, vocab, rank, field, generator=generator)
+        self.make_start(dim, field, generator)
+        self.make_floor(floor)
+
+    def make_start(self, dim: int, field: Field, generator: torch.Generator) -> None:
+        """The learned initial state |ψ₀⟩."""
         psi = random_states((dim,), field, generator=generator, dtype=torch.float32)
         start = torch.view_as_real(psi) if psi.is_complex() else psi[:, None]
         self.psi = nn.Parameter(start, requires_grad=not isinstance(self.readout, Overlap))
-        self.make_floor(floor)
 
     def make_floor(self, floor: bool) -> None:
         """The depolarising channel before the readout, learned or absent."""

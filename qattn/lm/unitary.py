@@ -133,7 +133,7 @@ class UnitaryLM(ControlledLM):
     Does not normalise, mix positions, or measure on the way; `experiments` audits all of it numerically.
     """
 
-    constrained_groups = ("mixers", "readout", "start")
+    constrained_groups: tuple[str, ...] = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
         "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
     }  # fmt: skip

@@ -9,6 +9,8 @@ import torch
 
 from qattn.core.selected import SelectedReadout
 from qattn.core.states import random_states
+from qattn.lm.selected import SelectedConfig, SelectedLM
+from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 
 def readout(dim: int, vocab: int, rank: int, copies: int, field: str = "complex") -> SelectedReadout:
@@ -74,3 +76,45 @@ class _Largest(torch.nn.Module):
 def test_sizes_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="copies must be at least 1"):
         readout(3, 4, 2, 0)
+
+
+def model(**chosen) -> SelectedLM:
+    sizes = {"vocab": 5, "dim": 8, "layers": 2, "heads": 2, "key_dim": 3, "hidden": 6, "embedding": 4}
+    return SelectedLM(SelectedConfig(**sizes, **chosen), torch.Generator().manual_seed(0)).double()
+
+
+def test_the_penalised_loss_is_the_plain_one_and_the_chance_of_a_token() -> None:
+    tokens = torch.randint(5, (3, 7), generator=torch.Generator().manual_seed(1))
+    made = model(copies=3, acceptance=0.25)
+    log_probs, penalty = made.penalised(tokens)
+    assert torch.allclose(log_probs, made(tokens), atol=1e-12)
+    chances = made.config.copies / made.preparations(tokens)
+    assert torch.all((chances > 0) & (chances <= 1 + 1e-12))
+    assert torch.allclose(penalty, -0.25 * chances.log().mean(), atol=1e-12)
+    penalty.backward()
+    assert made.readout.raw.grad is not None
+    assert made.readout.raw.grad.abs().max() > 0
+
+
+def test_the_control_is_rung_twos_bit_for_bit_at_one_seed() -> None:
+    """A twin differs in its readout alone."""
+    sizes = {"vocab": 5, "dim": 8, "layers": 2, "heads": 2, "key_dim": 3, "hidden": 6, "embedding": 4}
+    plain = UnitaryLM(UnitaryConfig(**sizes), torch.Generator().manual_seed(4)).state_dict()
+    ours = SelectedLM(SelectedConfig(**sizes), torch.Generator().manual_seed(4)).state_dict()
+    shared = [name for name in ours if name.split(".")[0] in ("control", "attention", "mixers")]
+    assert len(shared) >= 6
+    assert all(torch.equal(plain[name], ours[name]) for name in shared)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"copies": 0}, "copies must be at least 1"),
+        ({"acceptance": -1.0}, "acceptance must be at least 0"),
+        ({"dephasing": 0.5}, "leave none"),
+        ({"readout": "povm"}, "has readout 'selected'"),
+    ],
+)
+def test_what_cannot_be_is_refused(chosen: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        model(**chosen)
