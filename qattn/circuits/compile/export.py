@@ -3,24 +3,31 @@
 Qubit k of the file is wire k: the most significant bit of our state index (OpenQASM itself orders nothing; tools
 that print ``c`` with bit 0 on the right show our strings reversed). Global phases are dropped: OpenQASM 2 has no
 word for them and no measurement sees them.
-Gates outside the standard libraries are decomposed by PennyLane, matrices included (two-qubit KAK, quantum Shannon
-decomposition).
+Gates outside the standard libraries are decomposed by PennyLane (matrices on three wires or more by the quantum Shannon
+decomposition), matrices on one or two wires by ``kak``. Every decomposition is multiplied out and compared with what it
+stands for.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Complex
+from scipy.linalg import polar
 
+from qattn.circuits.compile.kak import one_qubit_gates, two_qubit_gates
+from qattn.circuits.compile.multiply_out import expect_prepared, expect_same
 from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation
 from qattn.circuits.ir.gates import GATES
 from qattn.circuits.simulate import pennylane_device
 
-QASM2 = frozenset("id x y z h s t sdg tdg rx ry rz u1 u2 u3 cx cy cz ch ccx crz swap cswap".split())  # noqa: SIM905
-QASM3 = QASM2 | {"sx", "p", "cp", "crx", "cry"}
+# the qelib1.inc of arXiv:1707.03429 has no swap, and readers that keep to it refuse one
+QASM2 = frozenset("id x y z h s t sdg tdg rx ry rz u1 u2 u3 cx cy cz ch ccx crz".split())  # noqa: SIM905
+QASM3 = QASM2 | {"swap", "cswap", "sx", "p", "cp", "crx", "cry"}
 DROPPED = ("GlobalPhase", "Identity", "Barrier")
 
 
@@ -42,25 +49,52 @@ def lowered(circuit: Circuit, names: frozenset[str]) -> Circuit:
 
 def prepared(circuit: Circuit) -> list[Operation]:
     """The operations with the initial amplitudes, if any, prepared by gates."""
-    if circuit.initial is None:
-        return list(circuit.operations)
+    start = [] if circuit.initial is None else preparation(circuit.initial, range(circuit.qubits))
+    return [*start, *circuit.operations]
+
+
+def preparation(state: Complex[np.ndarray, " n"], wires: Sequence[int]) -> list[Operation]:
+    """Gates that turn |0…0⟩ into ``state`` by Möttönen's method (arXiv:quant-ph/0407010), up to a global phase.
+
+    Raises ``ArithmeticError`` should they prepare another state.
+    """
     import pennylane as qml
 
-    queue = qml.MottonenStatePreparation(circuit.initial, wires=range(circuit.qubits)).decomposition()
-    return [*operations_of(queue, circuit.qubits), *circuit.operations]
+    made = operations_of(qml.MottonenStatePreparation(state, wires=list(wires)).decomposition())
+    expect_prepared(state, made, wires)
+    return made
 
 
 def decomposed(op: Operation, names: frozenset[str]) -> list[Operation]:
+    """One operation in gates whose OpenQASM names are among ``names``, up to a global phase; multiplied out and
+    compared.
+
+    A matrix given to eight digits is first replaced by the nearest unitary one. Raises ``ArithmeticError`` should the
+    gates do something else than the operation.
+    """
     import pennylane as qml
 
     allowed = {gate.name for gate in GATES.values() if gate.qasm in names}
 
     def stop(candidate: Any) -> bool:
-        return candidate.name in allowed or candidate.name in DROPPED
+        small = candidate.name == "QubitUnitary" and len(candidate.wires) <= 2
+        return small or candidate.name in allowed or candidate.name in DROPPED
 
+    if op.name == "QubitUnitary":
+        op = replace(op, data=polar(op.data)[0])
     tape = qml.tape.QuantumScript([pennylane_device.convert(op, list(op.angles))])
     (flat,), _ = qml.transforms.decompose(tape, stopping_condition=stop)
-    return operations_of(flat.operations)
+    found: list[Operation] = []
+    for part in operations_of(flat.operations):
+        found += matrix_gates(part) if part.name == "QubitUnitary" else [part]
+    expect_same(op, found)
+    return found
+
+
+def matrix_gates(op: Operation) -> list[Operation]:
+    """A matrix on one or two wires as RZ, RY and CNOT."""
+    (gates,) = (one_qubit_gates if len(op.wires) == 1 else two_qubit_gates)(np.asarray(op.data, complex)[None])
+    return [replace(g, wires=tuple(op.wires[w] for w in g.wires)) for g in gates]
 
 
 def operations_of(queue: Sequence[Any], qubits: int | None = None) -> list[Operation]:
@@ -92,7 +126,9 @@ def from_pennylane(queue: Sequence[Any], qubits: int) -> Circuit:
 
 
 def angle_text(angle: Any) -> str:
-    return repr(float(angle))
+    """A number that reads back to the same float; the grammar of OpenQASM 2 wants a point before an exponent."""
+    text = repr(float(angle))
+    return text if "." in text or "e" not in text else text.replace("e", ".0e")
 
 
 def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.compile.export import operations_of
+from qattn.circuits.compile.export import preparation
 from qattn.circuits.compile.synthesis import multiplexed, multiplexed_phases
 from qattn.circuits.ir.circuit import Circuit, Operation, expect_shape
 from qattn.circuits.ir.spec import with_noise
@@ -123,13 +123,10 @@ def attention_step(theta: np.ndarray, dim: int, register: tuple[int, ...]) -> li
 
 
 def prepare(start: np.ndarray, register: tuple[int, ...]) -> list[Operation]:
-    """|ψ₀⟩ from |0…0⟩ by PennyLane's Möttönen preparation."""
-    import pennylane as qml
-
+    """|ψ₀⟩ from |0…0⟩ by gates."""
     state = np.zeros(2 ** len(register), complex)
     state[: len(start)] = start
-    state /= np.linalg.norm(state)
-    return operations_of(qml.MottonenStatePreparation(state, wires=list(register)).decomposition())
+    return preparation(state / np.linalg.norm(state), register)
 
 
 def padded(matrix: np.ndarray, size: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Matrices into gates: Givens networks on unary encoding, multiplexed rotations for phases, reversible gates for
 permutations.
 
-Dense unitaries on several qubits are synthesised by PennyLane (quantum Shannon decomposition); nothing of that is
-rewritten here.
+Dense unitaries on three qubits or more are synthesised by PennyLane (quantum Shannon decomposition), smaller ones by
+``kak``. All gates are multiplied out and compared with what they were made from (else ``ArithmeticError``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from qattn.circuits.compile.export import lowered, operations_of
+from qattn.circuits.compile.export import lowered
+from qattn.circuits.compile.multiply_out import EXACT, compare
 from qattn.circuits.ir.circuit import Circuit, Operation, check_unitary, gate
 from qattn.circuits.ir.gates import GATES
 
@@ -63,7 +64,22 @@ def givens(matrix: np.ndarray) -> Circuit:
             first += [gate("PauliZ", wire)] if entry.real < 0 else []
         elif abs(np.angle(entry)) > 1e-15:
             first.append(gate("PhaseShift", wire, float(np.angle(entry))))
-    return Circuit(d, (*first, *(op for step in reversed(undo) for op in step)))
+    made = (*first, *(op for step in reversed(undo) for op in step))
+    compare(matrix.astype(complex)[None], one_excitation(made, d)[None], "a Givens network")
+    return Circuit(d, made)
+
+
+def one_excitation(operations: Sequence[Operation], wires: int) -> np.ndarray:
+    """The matrix ``(wires, wires)`` of a Givens network on the states with one excitation, multiplied out."""
+    whole = np.eye(wires, dtype=complex)
+    for op in operations:
+        if op.name == "SingleExcitation":
+            c, s = math.cos(op.angles[0] / 2), math.sin(op.angles[0] / 2)  # type: ignore[operator]
+            a, b = op.wires  # amplitude a sits on |10⟩, b on |01⟩
+            whole[[a, b]] = np.array([[c, s], [-s, c]]) @ whole[[a, b]]
+        else:
+            whole[op.wires[0]] *= -1 if op.name == "PauliZ" else np.exp(1j * op.angles[0])  # type: ignore[operator]
+    return whole
 
 
 def unary_block(circuit: Circuit, states: np.ndarray) -> np.ndarray:
@@ -100,13 +116,48 @@ def multiplexed_phases(phases: np.ndarray, wires: Sequence[int]) -> list[Operati
 
 
 def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: str) -> list[Operation]:
-    """A rotation of ``target`` whose angle is chosen by the controls' basis state, as 2**k rotations and 2**k CNOTs."""
-    import pennylane as qml
+    """A rotation of ``target`` about Y or Z whose angle is chosen by the controls' basis state ``(2**k,)``, as 2**k
+    rotations and 2**k CNOTs in the order of a Gray code (Möttönen et al., PRL 93, 130502, 2004)."""
+    k = len(controls)
+    gray = [i ^ (i >> 1) for i in range(2**k)]
+    turns = walsh_hadamard(np.asarray(angles, float))[gray] / 2**k
+    made: list[Operation] = []
+    for i, turn in enumerate(turns):
+        made.append(gate(f"R{axis}", target, float(turn)))
+        if k:
+            changed = gray[i] ^ gray[(i + 1) % 2**k]
+            made.append(gate("CNOT", controls[k - changed.bit_length()], target))
+    gap = float(np.max(np.abs(effective_angles(made, controls) - angles)))
+    if not gap <= EXACT * max(1.0, float(np.max(np.abs(angles)))):
+        raise ArithmeticError(f"the gates of a multiplexed rotation turn by other angles: {gap:.3g} (limit {EXACT:g})")
+    return made
 
-    if not controls:
-        return [gate(f"R{axis}", target, float(angles[0]))]
-    op = qml.SelectPauliRot(np.asarray(angles, float), control_wires=list(controls), target_wire=target, rot_axis=axis)
-    return operations_of(op.decomposition())
+
+def walsh_hadamard(values: np.ndarray) -> np.ndarray:
+    """Sums of ``(2**k,)`` numbers with the signs (−1)^(bits in common of the two indices)."""
+    out, size = values, 1
+    while size < len(values):
+        pairs = out.reshape(-1, 2, size)
+        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1).reshape(-1)
+        size *= 2
+    return out
+
+
+def effective_angles(operations: Sequence[Operation], controls: Sequence[int]) -> np.ndarray:
+    """The angle by which rotations and CNOTs of one target turn it, for every basis state of the controls.
+
+    X before and after a rotation about Y or Z turns its sign, so every angle counts with the parity of the controls
+    whose CNOTs came before it.
+    """
+    states = np.arange(2 ** len(controls))
+    bits = {wire: (states >> (len(controls) - 1 - k)) & 1 for k, wire in enumerate(controls)}
+    total, flipped = np.zeros(len(states)), np.zeros(len(states), int)
+    for op in operations:
+        if op.name == "CNOT":
+            flipped ^= bits[op.wires[0]]
+        else:
+            total += (1 - 2 * flipped) * float(op.angles[0])  # type: ignore[arg-type]
+    return np.where(flipped == 0, total, np.nan)
 
 
 def permutation(image: Sequence[int]) -> Circuit:
@@ -119,23 +170,29 @@ def permutation(image: Sequence[int]) -> Circuit:
     n = (size - 1).bit_length()
     if size != 2**n or n < 1 or sorted(image) != list(range(size)):
         raise ValueError(f"expected a permutation of 0 to 2**n - 1, got {list(image)[:8]}{'…' if size > 8 else ''}")
-    table = list(image)
     gates: list[tuple[int, int]] = []  # controls as a bit mask, target bit
-
-    def apply(controls: int, bit: int) -> None:
-        gates.append((controls, bit))
-        for k, value in enumerate(table):
-            if value & controls == controls:
-                table[k] = value ^ bit
-
+    table = list(image)
     for i in range(size):
         for bit in (1 << b for b in range(n)):
             if i & bit and not table[i] & bit:
-                apply(table[i], bit)
+                gates.append((table[i], bit))
+                table = moved(table, *gates[-1])
         for bit in (1 << b for b in range(n)):
             if table[i] & bit and not i & bit:
-                apply(i, bit)
-    return Circuit(n, tuple(controlled_not(controls, bit, n) for controls, bit in reversed(gates)))
+                gates.append((i, bit))
+                table = moved(table, *gates[-1])
+    gates.reverse()  # they lead home; backwards they lead out
+    table = list(range(size))
+    for controls, bit in gates:
+        table = moved(table, controls, bit)
+    if table != list(image):
+        raise ArithmeticError("the gates of a permutation move the states elsewhere")
+    return Circuit(n, tuple(controlled_not(controls, bit, n) for controls, bit in gates))
+
+
+def moved(states: list[int], controls: int, bit: int) -> list[int]:
+    """Where a controlled NOT takes basis states: it flips ``bit`` where all bits of ``controls`` are 1."""
+    return [state ^ bit if state & controls == controls else state for state in states]
 
 
 def controlled_not(controls: int, bit: int, n: int) -> Operation:
