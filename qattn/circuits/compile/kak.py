@@ -99,13 +99,13 @@ def in_chamber(after: Locals, angles: Float[np.ndarray, "count 3"], before: Loca
         turn = (PAULIS[a] + PAULIS[b]) / math.sqrt(2)
         after = np.where(swapped[:, None, None, None], after @ turn, after)
         before = np.where(swapped[:, None, None, None], turn @ before, before)
-        angles[np.ix_(swapped, [a, b])] = angles[np.ix_(swapped, [b, a])]
+        angles[:, [a, b]] = np.where(swapped[:, None], angles[:, [b, a]], angles[:, [a, b]])
     for k, pauli in ((0, Z), (2, X)):  # P ⊗ 1 changes the signs of the two angles whose letters differ from P
         negative = angles[:, k] < 0
         flip = np.stack([pauli, np.eye(2)])
         after = np.where(negative[:, None, None, None], after @ flip, after)
         before = np.where(negative[:, None, None, None], flip @ before, before)
-        angles[np.ix_(negative, [k, 1])] *= -1
+        angles[:, [k, 1]] *= np.where(negative, -1, 1)[:, None]
     return Cartan(after, angles, before)
 
 
