@@ -53,8 +53,7 @@ def run(
     given += [Override("seeds", seeds, "--seeds")] if seeds is not None else []
     given += [Override("workers", workers, "--workers")] if workers is not None else []
     given += [Override.literal("output.dir", out, "--out")] if out is not None else []
-    source = find_config(config)
-    experiment = load_experiment(source, given, quick)
+    experiment = load_experiment(find_config(config), given, quick)
     folder = str(experiment.output.dir) + ("-quick" if quick and out is None else "")
     if print_config:
         _print_config(experiment, as_json)
@@ -70,7 +69,6 @@ def run(
             scheduler=scheduler,
             fresh=fresh,
             smoke=smoke,
-            source=source,
             command=shlex.join(["qattn", *sys.argv[1:]]),
             as_json=as_json,
         )

@@ -57,14 +57,14 @@ def published(experiment: Experiment) -> list[dict[str, Any]]:
     Runs of another configuration of the same names are left out.
     """
     from experiments.lm.results_schema import finished_runs
-    from experiments.runs.run_folder import read_json
+    from experiments.runs.json_files import read_record
     from experiments.schema.jobs import identities
     from experiments.stats.published import against_published
 
     folder = Path(experiment.output.dir or "")
     marker = folder / "experiment.json"
-    record = read_json(marker) if marker.exists() else None
-    held = record.get("identity") if isinstance(record, dict) else None
+    record = read_record(marker) if marker.exists() else None
+    held = record.get("identity") if record else None
     same = set(held.items()) & set(identities(experiment).items()) if isinstance(held, dict) else set()
     known = {part for part, _ in same}
     runs = [run for run in finished_runs(folder) if f"model {run['model']} on task {run['task']}" in known]

@@ -2,20 +2,18 @@
 
 OUT/experiment.json   what was asked (its identity guards the folder), the facts of its tasks, the environment
 OUT/matching.json     the widths solved for equal times, which another measurement would not give again
-OUT/search/*/         one folder a trial of a learning rate; what was chosen stands in experiment.json
-OUT/runs/*/           one folder a run (`experiments.runs.run_folder`)
+OUT/search/*/         one folder per trial of a learning rate; what was chosen stands in experiment.json
+OUT/runs/*/           one folder per run (`experiments.runs.run_folder`)
 OUT/collapsed/*/      runs at a rate at which a seed collapsed; trained again at a smaller one, so in no report
 OUT/report.html, results.json, results.csv, figures/
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,10 +28,11 @@ from experiments.lm.run import folder_name, load_task, run_job
 from experiments.lm.timing import stepper
 from experiments.located.yaml_dump import config_text
 from experiments.report import write
-from experiments.runs import atomic_files
+from experiments.runs.claim import claimed
 from experiments.runs.environment import describe
+from experiments.runs.json_files import read_record, write_record
 from experiments.runs.progress import Progress
-from experiments.runs.run_folder import RunFolder, read_json
+from experiments.runs.run_folder import RunFolder
 from experiments.schema import Experiment, Job
 from experiments.schema.experiment import TaskTraining
 from experiments.schema.jobs import identities
@@ -51,29 +50,63 @@ def run_experiment(
     smoke: bool = False,
     command: str = "",
     as_json: bool = False,
-    **_: Any,
 ) -> int:
     """Run what is not yet done, then write the report. Exit code 0, or 1 when a run failed.
 
-    The same experiment on the same ``out`` goes on where it stopped; another one there is refused (``fresh`` starts
-    over). Interrupted, it leaves a report of what is finished.
+    The same experiment on the same ``out`` resumes where it stopped; another one there is refused (``fresh`` starts
+    over). Interrupted, it leaves a report of what is finished. Raises :class:`UserError` for a folder that is another
+    experiment's, is in use, or is damaged.
     """
     if smoke:
         experiment, out, fresh = one_batch(experiment), out.with_name(out.name + "-smoke"), True
-    with claim(out, experiment, fresh):
-        if fresh:
-            check(matched_jobs(experiment)[0])  # nothing is deleted for an experiment that cannot start
-            clear(out)
-        todo, notes = matched_jobs(experiment, out / MATCHED)
-        check(todo)
-        facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
-        for name, lines in notes.items():
-            facts[name] = {**facts[name], "notes": [*facts[name].get("notes", []), *lines]}
-        record: dict[str, Any] = {
+    with claimed(out, OURS, "an experiment"):
+        todo, notes, record = prepare(experiment, out, fresh, command)
+        search = experiment.training.search
+        sought = trials(todo, search) if search is not None else {}
+        with Progress([*sought.values(), *todo], quiet=as_json) as progress:
+            for line in notes:
+                progress.note(line)
+            go = partial(_bring, progress=progress, workers=workers, scheduler=scheduler)
+            if search is not None:
+                tried = [(job, out / "search" / folder_name(job)) for job in sought.values()]
+                go(tried, None)
+                results = [RunFolder(folder).result() or {} for _, folder in tried]
+                record["search"] = choose(dict(zip(sought, results, strict=True)), search)
+            records, page, summary = train_all(todo, record, out, experiment.output.sample.model_dump(), go)
+        if as_json:
+            print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
+        else:
+            progress.say(summary, page)
+    return 1 if any(result["status"] == "failed" for result in records) else 0
+
+
+def prepare(
+    experiment: Experiment, out: Path, fresh: bool, command: str
+) -> tuple[list[Job], list[str], dict[str, Any]]:
+    """The runs of an experiment, what is to be said of their sizes, and what ``experiment.json`` is to hold, once the
+    folder is known to be this experiment's and every model can be built; ``fresh`` then deletes what the folder holds.
+
+    Raises :class:`UserError` otherwise, before anything is deleted or trained.
+    """
+    asked = identities(experiment)
+    if not fresh and (out / OURS).exists():
+        _same(out, read_record(out / OURS, what="the record of an experiment"), asked)
+    if fresh:
+        check(matched_jobs(experiment)[0])
+        clear(out)
+    todo, notes = matched_jobs(experiment, out / MATCHED)
+    check(todo)
+    facts = {name: load_task(job).facts() for name, job in {job.task_name: job for job in todo}.items()}
+    for name, lines in notes.items():
+        facts[name] = {**facts[name], "notes": [*facts[name].get("notes", []), *lines]}
+    return (
+        todo,
+        [line for lines in notes.values() for line in lines],
+        {
             "schema": 1,
             "name": experiment.name,
             "description": experiment.description,
-            "identity": identities(experiment),
+            "identity": asked,
             "comparison": experiment.comparison.model_dump(),
             "tasks": facts,
             "models": list(experiment.models),
@@ -82,43 +115,33 @@ def run_experiment(
             "config_yaml": config_text(experiment.data()),
             "environment": describe(),
             "command": command,
-        }
-        atomic_files.write_json(out / OURS, record)
-        sample = experiment.output.sample.model_dump()
-        search = experiment.training.search
-        sought = trials(todo, search) if search is not None else {}
-        with Progress([*sought.values(), *todo], quiet=as_json) as progress:
-            for line in (line for lines in notes.values() for line in lines):
-                progress.note(line)
-            go = partial(_bring, progress=progress, workers=workers, scheduler=scheduler)
-            if search is not None:
-                tried = [(job, out / "search" / folder_name(job)) for job in sought.values()]
-                go(tried, None)
-                results = {
-                    key: RunFolder(folder).result() or {} for key, (_, folder) in zip(sought, tried, strict=True)
-                }
-                record["search"] = choose(results, search)
-            again = True
-            while again:
-                atomic_files.write_json(out / OURS, record)
-                found = record["search"]
-                places = [(job, _place(out, job)) for job in (applied(todo, found) if found else todo)]
-                try:
-                    go(places, sample)
-                finally:
-                    records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
-                    if records:
-                        page, summary = report(out, records, record)
-                cooler = cooled(found, records) if found else None
-                again = cooler is not None
-                if cooler is not None:
-                    _set_aside(out, places, found, cooler)
-                    record["search"] = cooler
-        if as_json:
-            print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
-        else:
-            progress.say(summary, page)
-    return 1 if any(result["status"] == "failed" for result in records) else 0
+        },
+    )
+
+
+def train_all(
+    todo: list[Job], record: dict[str, Any], out: Path, sample: dict[str, Any], go: Callable[..., None]
+) -> tuple[list[dict[str, Any]], Path, dict[str, Any]]:
+    """Bring every run to its end and write the report, of what is finished where it is interrupted.
+
+    Where a rate that a search chose makes a seed collapse, the model is trained again with the next smaller one.
+    Returns the runs' records, the report's page and its summary.
+    """
+    while True:
+        write_record(out / OURS, record)
+        found = record["search"]
+        places = [(job, _place(out, job)) for job in (applied(todo, found) if found else todo)]
+        try:
+            go(places, sample)
+        finally:
+            records = [result for _, folder in places if (result := RunFolder(folder).result()) is not None]
+            if records:
+                page, summary = report(out, records, record)
+        cooler = cooled(found, records) if found else None
+        if cooler is None:
+            return records, page, summary
+        _set_aside(out, places, found, cooler)
+        record["search"] = cooler
 
 
 def _place(out: Path, job: Job) -> Path:
@@ -165,26 +188,6 @@ def report(out: Path, records: list[dict[str, Any]], record: dict[str, Any]) -> 
     return page, summary
 
 
-@contextlib.contextmanager
-def claim(out: Path, experiment: Experiment, fresh: bool) -> Iterator[None]:
-    """Hold the folder for this experiment alone while it runs. Raises :class:`UserError` when it is another's."""
-    marker = out / OURS
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file; --out wants a folder")
-    if out.is_dir() and any(out.iterdir()) and not marker.exists() and not (out / ".lock").exists():
-        raise UserError(f"{out} holds something else than an experiment; choose another --out")
-    out.mkdir(parents=True, exist_ok=True)
-    with open(out / ".lock", "w", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            busy = "another qattn is running this experiment; wait for it or choose another --out"
-            raise UserError(f"{out}: {busy}") from None
-        if marker.exists() and not fresh:
-            _same(out, read_json(marker), identities(experiment))
-        yield
-
-
 def clear(out: Path) -> None:
     """Delete the runs of a folder and what was made of them."""
     for folder in ("runs", "search", "collapsed", "figures"):
@@ -193,10 +196,8 @@ def clear(out: Path) -> None:
         (out / file).unlink(missing_ok=True)
 
 
-def _same(out: Path, held: Any, asked: dict[str, str]) -> None:
+def _same(out: Path, held: Mapping[str, Any], asked: dict[str, str]) -> None:
     """Raises :class:`UserError` unless ``asked`` is what the folder holds, or that and more models and tasks."""
-    if not isinstance(held, dict):
-        raise UserError(f"{out / OURS}: is not the record of an experiment; delete it and repeat the command")
     before = held.get("identity")
     parts = before if isinstance(before, dict) else {}
     other = [f"{part} differs" for part, identity in parts.items() if asked.get(part, identity) != identity]

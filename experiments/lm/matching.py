@@ -13,8 +13,7 @@ from experiments.errors import UserError
 from experiments.lm.builders import build_for, ledger
 from experiments.lm.run import load_task
 from experiments.lm.timing import relative_time
-from experiments.runs import atomic_files
-from experiments.runs.run_folder import read_json
+from experiments.runs.json_files import read_record, write_record
 from experiments.schema import Experiment, Job, jobs
 
 LARGEST = 1 << 16
@@ -54,7 +53,7 @@ def matched_jobs(experiment: Experiment, record: Path | None = None) -> tuple[li
     if match is None:
         return todo, {}
     asked = {"match": match, "match_to": experiment.comparison.match_to or experiment.comparison.reference}
-    kept = read_json(record) if match == "time" and record is not None and record.exists() else {}
+    kept = read_record(record) if match == "time" and record is not None and record.exists() else {}
     known: dict[str, Any] = kept if kept.get("asked") == asked else {"asked": asked, "widths": {}, "notes": {}}
     widths, notes = known["widths"], known["notes"]
     first = {(job.task_name, job.model_name): job for job in reversed(todo)}
@@ -70,7 +69,7 @@ def matched_jobs(experiment: Experiment, record: Path | None = None) -> tuple[li
         widths.setdefault(task, {})[name] = solved
         notes.setdefault(task, []).append(goal.note(name, fitted, ", ".join(changed) or "as written"))
     if match == "time" and record is not None:
-        atomic_files.write_json(record, known)
+        write_record(record, known)
     return [_sized(job, widths.get(job.task_name, {}).get(job.model_name, {})) for job in todo], notes
 
 

@@ -6,7 +6,6 @@ go on with the plain dictionaries: unknown keys are kept.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from experiments.errors import UserError
+from experiments.runs.json_files import read_record
 
 
 class Failure(BaseModel):
@@ -210,22 +210,14 @@ def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:
 
 
 def _read(path: Path, shape: type[BaseModel]) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is not UTF-8 text (byte {error.start}); rebuild it by repeating the run") from error
-    except json.JSONDecodeError as error:
-        where = f"{path}:{error.lineno}:{error.colno}"
-        raise UserError(f"{where}: is not JSON ({error.msg}); remove it and repeat the run") from error
-    if not isinstance(value, Mapping):
-        raise UserError(f"{path}: expected a JSON object, got {type(value).__name__}")
+    value = read_record(path, "remove it and repeat the run")
     try:
         shape.model_validate({"schema_": value.get("schema"), **value})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join("schema" if part == "schema_" else str(part) for part in first["loc"])
         raise UserError(f"{path}: {key}: {first['msg']}, got {_short(first['input'])}") from error
-    return dict(value)
+    return value
 
 
 def _short(value: Any) -> str:

@@ -16,8 +16,9 @@ from experiments.lm.builders import build_for, ledger
 from experiments.lm.generate import continue_text
 from experiments.lm.train import Diverged, Watch, collapse, fit
 from experiments.lm.unitarity_audit import audit_model
-from experiments.runs import atomic_files, checkpoint
+from experiments.runs import atomic_files, checkpoint, state_file
 from experiments.runs.environment import peak_memory_mib, reset_peak_memory
+from experiments.runs.event_log import Event
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TaskConfig
@@ -45,7 +46,7 @@ def folder_name(job: Job) -> str:
 
 
 def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch = lambda _: None) -> dict[str, Any]:
-    """Bring one run to its end and return its record, going on from wherever an earlier attempt stopped.
+    """Bring one run to its end and return its record, resuming wherever an earlier attempt stopped.
 
     Without ``sample`` it is a trial: the validation loss is all that is asked of it, and its weights are not kept.
     """
@@ -63,14 +64,16 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch 
     began, began_cpu = time.perf_counter(), time.process_time()
     try:
         counters = fit(model, task, job.training, job.model.optimizer, job.seed, run, watch)
-        seconds, cpu, steps = counters.seconds, counters.cpu_seconds, counters.step
+        seconds, cpu, steps, events = counters.seconds, counters.cpu_seconds, counters.step, counters.events
     except Diverged as problem:
-        failure = {"step": problem.step, "reason": f"{problem}; the last checkpoint before it is kept"}
-        seconds, cpu, steps = time.perf_counter() - began, time.process_time() - began_cpu, problem.step
+        kept = "; the last checkpoint before it is kept" if state_file.exists(run.checkpoint) else ""
+        failure = {"step": problem.step, "reason": f"{problem}{kept}"}
+        seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
+        steps, events = problem.step, problem.events
     finally:
         run.close()
     seen = len(task.train) if hasattr(model, "count") else steps * job.training.batch * task.span  # type: ignore[attr-defined]
-    record = describe(job, task, model, run) | {
+    record = describe(job, task, model, events) | {
         "status": "failed" if failure else "done",
         "failure": failure,
         "seconds": seconds,
@@ -81,10 +84,10 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch 
         "peak_memory_mib": peak_memory_mib(),
     }
     if failure is None and sample is None:
-        record["val_nats"] = record["history"]["validation"][-1][1]
+        record["val_nats"] = final_nats(events, steps)
     elif failure is None:
-        checkpoint.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
-        record |= judge(model, task, record["history"], sample or {}, job.seed)
+        state_file.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
+        record |= judge(model, task, final_nats(events, steps), sample or {}, job.seed)
     run.finish(record)
     return record
 
@@ -94,10 +97,16 @@ def audited_windows(task: Task) -> torch.Tensor:
     return task.windows()[0][0][: AUDITED[0], : AUDITED[1]]
 
 
-def describe(job: Job, task: Task, model: Any, run: RunFolder) -> dict[str, Any]:
+def final_nats(events: list[Event], steps: int) -> float:
+    """The validation loss of the weights after the last step."""
+    (value,) = (event["val_nats"] for event in events if "val_nats" in event and event["step"] == steps)
+    return float(value)
+
+
+def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str, Any]:
     """What is known of a run however it ended."""
     history: dict[str, list[list[float]]] = {"train": [], "validation": []}
-    for event in run.events():
+    for event in events:
         if "train_nats" in event:
             history["train"].append([event["step"], event["train_nats"]])
         if "val_nats" in event:
@@ -128,11 +137,8 @@ def describe(job: Job, task: Task, model: Any, run: RunFolder) -> dict[str, Any]
     }
 
 
-def judge(
-    model: Any, task: Task, history: dict[str, list[list[float]]], sample: dict[str, Any], seed: int
-) -> dict[str, Any]:
+def judge(model: Any, task: Task, nats: float, sample: dict[str, Any], seed: int) -> dict[str, Any]:
     """Loss on the whole validation split, what the task itself asks, the audit, and a sample."""
-    nats = history["validation"][-1][1]
     per_token = task.characters_per_token
     return {
         "val_nats": nats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -14,7 +14,9 @@ from torch import nn
 from experiments.errors import UserError
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import build_optimizers, schedule
-from experiments.runs import checkpoint
+from experiments.runs import checkpoint, state_file
+from experiments.runs.event_log import Event
+from experiments.runs.interrupt import held_interrupt
 from experiments.runs.run_folder import RunFolder
 from experiments.tasks import Task
 
@@ -22,17 +24,18 @@ Watch = Callable[[dict[str, Any]], None]
 
 
 class Diverged(Exception):
-    """The loss or a gradient is no number any more; carries the step."""
+    """The loss or a gradient is no longer a finite number; carries the step, and the events logged before it."""
 
-    def __init__(self, step: int, what: str) -> None:
+    def __init__(self, step: int, what: str, events: list[Event]) -> None:
         super().__init__(f"{what} is not a finite number at step {step}")
         self.step = step
+        self.events = events
 
 
 @dataclass
 class Counters:
-    """Where a training stands: the next step, the loss summed since the last log line, and the time spent in steps:
-    seconds on the wall, and of the processor (which other programs on the machine do not stretch).
+    """Where a training stands: the next step, the loss summed since the last log line, the time spent in steps (seconds
+    on the wall, and of the processor, which other programs on the machine do not stretch), and all that was logged.
     """
 
     step: int = 0
@@ -40,6 +43,7 @@ class Counters:
     loss_count: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    events: list[Event] = field(default_factory=list)
 
 
 def collapse(points: list[list[float]], rise: float = 0.5) -> dict[str, float] | None:
@@ -74,9 +78,11 @@ def fit(
     folder: RunFolder,
     watch: Watch = lambda _: None,
 ) -> Counters:
-    """Train ``model`` on ``task`` to ``training.steps``, going on from the folder's checkpoint when there is one.
+    """Train ``model`` on ``task`` to ``training.steps``, resuming from the folder's checkpoint when there is one.
 
-    Raises :class:`Diverged` when the loss or the gradient is NaN or infinite; the last checkpoint stays.
+    The counters returned carry every event, so that no final figure depends on the log. A first Ctrl-C is held back
+    until the step is whole and saved. Raises :class:`Diverged` when the loss or the gradient is NaN or infinite; the
+    last checkpoint stays.
     """
     if hasattr(model, "count"):
         return _count(model, task, folder, watch)
@@ -90,14 +96,13 @@ def _count(model: Any, task: Task, folder: RunFolder, watch: Watch) -> Counters:
     text = getattr(task, "train", None)
     if text is None:
         raise UserError(f"{task.name}: a model of counts (kind ngram) needs a text, and kind {task.kind} is none")
-    folder.rewind(0)
     clock, cpu = time.perf_counter(), time.process_time()
     model.count(text)
-    counters = Counters(1, 0.0, 0, time.perf_counter() - clock, time.process_time() - cpu)
+    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     event = {"step": 1, "val_nats": evaluate(model, task.windows())}
-    folder.log(event)
+    folder.rewind([event])
     watch({**event, "steps": 1})
-    return counters
+    return Counters(1, 0.0, 0, seconds, cpu_seconds, [event])
 
 
 def _fit(
@@ -105,58 +110,86 @@ def _fit(
 ) -> Counters:
     generator = stream(seed)
     optimizers = build_optimizers(model, optimizer)
-    counters = Counters()
-    if folder.checkpoint.exists():
-        counters = Counters(**checkpoint.load_training(folder.checkpoint, model, optimizers, generator))
-    folder.rewind(counters.step)
+    counters, problem = Counters(), None
+    if state_file.exists(folder.checkpoint):
+        kept, problem = checkpoint.load_training(folder.checkpoint, model, optimizers, generator)
+        counters = Counters(**kept)
+    if not folder.rewind(counters.events) and problem is None:
+        problem = f"{folder.metrics.path}: does not agree with the checkpoint of step {counters.step}, which is used"
+
+    def tell(event: Event, **more: Any) -> None:
+        counters.events.append(event)
+        folder.log(event)
+        watch({**event, **more, "steps": training.steps})
+
+    if problem is not None:
+        tell({"step": counters.step, "note": problem})
     windows = task.windows()
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    final = optimizer.min_lr / optimizer.lr
-    tokens_a_step = training.batch * task.span
-    model.train()
     began, since = time.perf_counter(), counters.step
-    while counters.step < training.steps:
-        step = counters.step
-        scale = schedule(step, training.steps, optimizer.warmup, final, optimizer.schedule)
-        for group in (group for each in optimizers for group in each.param_groups):
-            group["lr"] = group["base"] * scale
-        clock, cpu = time.perf_counter(), time.process_time()
-        inputs, targets = task.batch(training.batch, generator)
-        loss = mean_nats(model(inputs), targets)
-        for each in optimizers:
-            each.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
-        value = loss.item()
-        if not math.isfinite(value):
-            raise Diverged(step, "the training loss")
-        if not math.isfinite(norm.item()):
-            raise Diverged(step, "the gradient")
-        for each in optimizers:
-            each.step()
-        counters.seconds += time.perf_counter() - clock
-        counters.cpu_seconds += time.process_time() - cpu
-        counters.step += 1
-        counters.loss_sum += value
-        counters.loss_count += 1
-        done = counters.step == training.steps
-        if counters.step % training.log_every == 0 or done:
-            event = {
-                "step": counters.step,
-                "train_nats": counters.loss_sum / counters.loss_count,
-                "gradient_norm": norm.item(),
-                "tokens_per_second": counters.step * tokens_a_step / counters.seconds,
-            }
-            counters.loss_sum, counters.loss_count = 0.0, 0
-            folder.log(event)
-            rate = (time.perf_counter() - began) / (counters.step - since)
-            watch({**event, "steps": training.steps, "seconds_left": rate * (training.steps - counters.step)})
-        if counters.step % training.evaluate_every == 0 or done:
-            event = {"step": counters.step, "val_nats": evaluate(model, windows)}
-            if not math.isfinite(event["val_nats"]):
-                raise Diverged(counters.step, "the validation loss")
-            folder.log(event)
-            watch({**event, "steps": training.steps})
-        if counters.step % training.checkpoint_every == 0 or done:
-            checkpoint.save_training(folder.checkpoint, model, optimizers, generator, asdict(counters))
+    model.train()
+    with held_interrupt() as interrupted:
+        while counters.step < training.steps:
+            norm = _step(model, task, training.batch, optimizer, optimizers, generator, counters, training.steps)
+            done = counters.step == training.steps
+            if counters.step % training.log_every == 0 or done:
+                rate = (time.perf_counter() - began) / (counters.step - since)
+                event = _progress(counters, norm, training.batch * task.span)
+                tell(event, seconds_left=rate * (training.steps - counters.step))
+            if counters.step % training.evaluate_every == 0 or done:
+                value = evaluate(model, windows)
+                if not math.isfinite(value):
+                    raise Diverged(counters.step, "the validation loss", counters.events)
+                tell({"step": counters.step, "val_nats": value})
+            if counters.step % training.checkpoint_every == 0 or done or interrupted():
+                checkpoint.save_training(folder.checkpoint, model, optimizers, generator, asdict(counters))
+            if interrupted():
+                raise KeyboardInterrupt
     return counters
+
+
+def _step(
+    model: nn.Module,
+    task: Task,
+    batch: int,
+    optimizer: Any,
+    optimizers: list[torch.optim.Optimizer],
+    generator: torch.Generator,
+    counters: Counters,
+    steps: int,
+) -> float:
+    """One update; counts it and its loss, and returns the norm of the gradient before it was clipped."""
+    scale = schedule(counters.step, steps, optimizer.warmup, optimizer.min_lr / optimizer.lr, optimizer.schedule)
+    for group in (group for each in optimizers for group in each.param_groups):
+        group["lr"] = group["base"] * scale
+    clock, cpu = time.perf_counter(), time.process_time()
+    inputs, targets = task.batch(batch, generator)
+    loss = mean_nats(model(inputs), targets)
+    for each in optimizers:
+        each.zero_grad(set_to_none=True)
+    loss.backward()
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
+    value, size = loss.item(), norm.item()
+    for number, what in ((value, "the training loss"), (size, "the gradient")):
+        if not math.isfinite(number):
+            raise Diverged(counters.step, what, counters.events)
+    for each in optimizers:
+        each.step()
+    counters.seconds += time.perf_counter() - clock
+    counters.cpu_seconds += time.process_time() - cpu
+    counters.step += 1
+    counters.loss_sum += value
+    counters.loss_count += 1
+    return size
+
+
+def _progress(counters: Counters, norm: float, tokens_per_step: int) -> Event:
+    """The event of a log line: the mean loss since the last one, which is forgotten."""
+    event = {
+        "step": counters.step,
+        "train_nats": counters.loss_sum / counters.loss_count,
+        "gradient_norm": norm,
+        "tokens_per_second": counters.step * tokens_per_step / counters.seconds,
+    }
+    counters.loss_sum, counters.loss_count = 0.0, 0
+    return event

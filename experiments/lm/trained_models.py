@@ -9,7 +9,7 @@ from typing import Any
 from experiments.errors import UserError
 from experiments.lm.builders import build
 from experiments.lm.run import load_task
-from experiments.runs import checkpoint
+from experiments.runs import checkpoint, state_file
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TextTask
@@ -47,7 +47,7 @@ def finished(path: Path) -> list[Path]:
 def load(folder: Path, dtype: str | None = None) -> Trained:
     """The trained model of one run folder, optionally in another precision."""
     run = RunFolder(folder)
-    tensors, metadata = checkpoint.load(run.model)
+    tensors, metadata = state_file.load(run.model)
     job = Job.from_dict(metadata["job"], run.model)
     tokenizer = from_json(run.tokenizer.read_text(encoding="utf-8"), run.tokenizer)
     model = build(job.model_name, job.model, tokenizer.size, context(job), job.seed, dtype or job.training.dtype)

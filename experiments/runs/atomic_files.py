@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+PARTIAL = ".partial"
+"""What stands before the suffix of a temporary file's name."""
+
 
 def write_bytes(path: Path | str, data: bytes) -> Path:
     """Write ``data`` to ``path`` atomically, making its folder where it is missing.
@@ -49,7 +52,7 @@ def write_with(path: Path | str, write: Callable[[Path], object]) -> Path:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=f"{PARTIAL}{path.suffix}")
     os.close(handle)
     temporary = Path(name)
     try:
@@ -64,6 +67,12 @@ def write_with(path: Path | str, write: Callable[[Path], object]) -> Path:
     return path
 
 
+def sweep(folder: Path) -> None:
+    """Remove the temporary files that killed writes left anywhere below ``folder``; only its owner may call this."""
+    for path in folder.rglob(f".*{PARTIAL}*"):
+        path.unlink(missing_ok=True)
+
+
 def _is_unicode(text: str) -> bool:
     try:
         text.encode("utf-8")
@@ -74,6 +83,8 @@ def _is_unicode(text: str) -> bool:
 
 def _sync(path: Path) -> None:
     """Push a file or a folder's entry to the disk (the rename itself survives a power cut only so)."""
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,21 +1,19 @@
-"""The whole training state in one safetensors file: parameters, optimisers, random generators, counters. No pickle.
+"""The whole training state in one state file: parameters, optimisers, random generators, counters.
 
-Written atomically. Tied tensors are stored once and stay tied, because loading copies into the existing tensors.
+Tied tensors are stored once and stay tied, because loading copies into the existing tensors. The state before the
+newest one is kept until the next save, in case the newest is damaged.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 
 from experiments.errors import UserError
-from experiments.runs import atomic_files
+from experiments.runs import state_file
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
@@ -23,25 +21,6 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     persistent = set(model.state_dict())
     buffers = {name: tensor for name, tensor in model.named_buffers() if name in persistent}
     return {name: tensor.detach().contiguous() for name, tensor in (dict(model.named_parameters()) | buffers).items()}
-
-
-def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
-    """Write tensors and a JSON metadata entry, atomically."""
-    data = safetensors.torch.save(tensors, {"qattn": json.dumps(metadata)})
-    atomic_files.write_bytes(path, data)
-
-
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save` wrote; one sentence when the file is damaged or somebody else's."""
-    try:
-        with safetensors.safe_open(path, "pt") as file:
-            metadata = json.loads((file.metadata() or {})["qattn"])
-            return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; has this run finished?") from None
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        mend = "delete this run's folder and repeat the command to train it again"
-        raise UserError(f"{path}: not a checkpoint this program wrote ({error}); {mend}") from error
 
 
 @torch.no_grad()
@@ -68,7 +47,7 @@ def save_training(
     generator: torch.Generator,
     counters: dict[str, Any],
 ) -> None:
-    """Everything that must be known to go on bit for bit: weights, optimisers, both random generators, counters."""
+    """Keep all that resuming bit for bit needs: weights, optimisers, both random generators, counters."""
     tensors = {f"model.{name}": tensor for name, tensor in weights(model).items()}
     plain: dict[str, Any] = {}
     for index, optimizer in enumerate(optimizers):
@@ -81,16 +60,19 @@ def save_training(
                     plain[name] = value
     tensors["generator.stream"] = generator.get_state()
     tensors["generator.global"] = torch.get_rng_state()
-    save(path, tensors, {"counters": counters, "optimizer": plain})
+    state_file.save_next(path, tensors, {"counters": counters, "optimizer": plain})
 
 
 def load_training(
     path: Path, model: nn.Module, optimizers: list[torch.optim.Optimizer], generator: torch.Generator
-) -> dict[str, Any]:
-    """Put a saved training state back; returns the counters."""
-    tensors, metadata = load(path)
+) -> tuple[dict[str, Any], str | None]:
+    """Put a saved training state back; returns the counters, and what was wrong with the newest state, if anything.
+
+    Raises :class:`UserError` when neither the newest state nor the one before it is whole, or fits the model.
+    """
+    tensors, data, problem = state_file.load_newest(path)
     restore(model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}, path)
-    values = tensors | metadata["optimizer"]
+    values = tensors | data["optimizer"]
     for index, optimizer in enumerate(optimizers):
         state: dict[int, dict[str, Any]] = {}
         for name, value in values.items():
@@ -100,5 +82,4 @@ def load_training(
         optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     generator.set_state(tensors["generator.stream"])
     torch.set_rng_state(tensors["generator.global"])
-    counters: dict[str, Any] = metadata["counters"]
-    return counters
+    return data["counters"], problem

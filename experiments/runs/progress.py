@@ -44,6 +44,9 @@ class Progress:
 
     def update(self, job: Job, event: dict[str, Any]) -> None:
         """One event of a run's log."""
+        if "note" in event:
+            self.note(f"{job.model_name} on {job.task_name}, seed {job.seed}: {event['note']}")
+            return
         self.rows[self._key(job)].update(event)
         if self.live is not None:
             now = time.perf_counter()

@@ -145,7 +145,7 @@ def test_run_hands_everything_to_the_engine(qattn: Any, engine: Engine, tmp_path
     assert (experiment.seeds, experiment.training.steps, experiment.output.dir) == ((0, 1), 50, "12")
     assert (asked["out"], asked["workers"], asked["scheduler"]) == (Path("12"), 3, "tcp://127.0.0.1:8786")
     assert asked["fresh"] is asked["smoke"] is asked["as_json"] is True
-    assert asked["source"].name == "quickstart.yaml"
+    assert experiment.name == "quickstart"
     assert asked["command"] == " ".join(["qattn", *arguments])
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from filelock import FileLock
 
 from experiments.errors import UserError
 from experiments.lm.engine import plan, run_experiment, summary
@@ -113,11 +114,11 @@ def test_a_record_that_is_none_is_one_sentence(trained: Path, tmp_path: Path) ->
     for text in ("{}", "[]", "3"):
         record.write_text(text, encoding="utf-8")
         with pytest.raises(
-            UserError, match=r"result\.json: is not the record of a run; delete it and repeat the command$"
+            UserError, match=r"result\.json: is not the record of a run \(.*\); delete it and repeat the command$"
         ):
             run_experiment(experiment(tmp_path), out=out)
     (out / "experiment.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(UserError, match=r"experiment\.json: is not the record of an experiment; delete it and repeat"):
+    with pytest.raises(UserError, match=r"experiment\.json: is not the record of an experiment \(.*\); delete it"):
         run_experiment(experiment(tmp_path), out=out)
 
 
@@ -143,6 +144,8 @@ def test_one_run_that_diverges_does_not_take_the_others_along(tmp_path: Path) ->
     record = json.loads(failure.read_text(encoding="utf-8"))
     assert record["status"] == "failed"
     assert "is not a finite number at step" in record["failure"]["reason"]
+    kept = (failure.parent / "checkpoint.safetensors").exists()
+    assert record["failure"]["reason"].endswith("the last checkpoint before it is kept") is kept
     assert "not a finite number" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
@@ -154,13 +157,12 @@ def test_impossible_sizes_stop_before_any_training(tmp_path: Path) -> None:
 
 
 def test_two_commands_on_one_folder_do_not_fight(tmp_path: Path) -> None:
-    import fcntl
-
     (tmp_path / "out").mkdir()
-    with open(tmp_path / "out" / ".lock", "w", encoding="ascii") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(UserError, match="another qattn is running this experiment"):
-            run_experiment(experiment(tmp_path), out=tmp_path / "out")
+    with (
+        FileLock(tmp_path / "out" / ".lock"),
+        pytest.raises(UserError, match="another qattn is running an experiment there"),
+    ):
+        run_experiment(experiment(tmp_path), out=tmp_path / "out")
 
 
 def test_plan_and_summary_say_what_would_run(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from experiments.lm.engine import plan, run_experiment
 from experiments.lm.evaluate import evaluate
 from experiments.lm.run import load_task
 from experiments.lm.trained_models import finished, load
-from experiments.runs.run_folder import read_json
+from experiments.runs.json_files import read_json
 from experiments.schema import Experiment, jobs, load_experiment
 from experiments.schema.model_kinds import MODELS
 from tests.experiments.tiny import experiment

@@ -12,7 +12,7 @@ from experiments.errors import UserError
 from experiments.lm import matching, timing
 from experiments.lm.engine import plan, run_experiment, summary
 from experiments.lm.matching import COSTS, matched_jobs
-from experiments.runs.run_folder import read_json
+from experiments.runs.json_files import read_json
 from experiments.schema import Experiment, Job, jobs, load_experiment
 from tests.experiments.tiny import experiment
 

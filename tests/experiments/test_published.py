@@ -12,7 +12,7 @@ import pytest
 from experiments.cli.summary import published
 from experiments.errors import UserError
 from experiments.lm.engine import run_experiment
-from experiments.runs.run_folder import read_json
+from experiments.runs.json_files import read_json
 from experiments.schema import load_experiment
 from experiments.stats.compare import summarise
 from experiments.stats.published import against_published, lines

@@ -107,7 +107,7 @@ def test_folders_without_a_run_are_one_sentence(run, tmp_path: Path, trained: Pa
     (broken / "model.safetensors").write_bytes(b"\x80\x04pickle")
     code, _, err = run("sample", broken, "--prompt", "the")
     assert code == 2
-    assert "not a checkpoint this program wrote" in err
+    assert "not a state that this program wrote" in err
 
 
 def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:

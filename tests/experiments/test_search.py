@@ -13,7 +13,7 @@ from experiments.lm import engine
 from experiments.lm.engine import one_batch, plan, run_experiment
 from experiments.lm.rate_search import choose, cooled, scaled, trials
 from experiments.lm.results_schema import load
-from experiments.runs.run_folder import read_json
+from experiments.runs.json_files import read_json
 from experiments.schema import jobs, load_experiment
 from experiments.schema.experiment import Search
 from experiments.schema.jobs import identities

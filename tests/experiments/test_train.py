@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from experiments.errors import UserError
 from experiments.lm.builders import build_for
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import Muon, build_optimizers, orthogonalise, schedule
-from experiments.lm.run import load_task
+from experiments.lm.run import load_task, run_job
 from experiments.lm.train import Diverged, collapse, fit, stream
-from experiments.runs import checkpoint
+from experiments.runs import checkpoint, state_file
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job, jobs
 from tests.experiments.tiny import experiment, losses
@@ -68,7 +69,7 @@ def test_a_half_written_last_line_and_a_stray_temporary_file_do_no_harm(tmp_path
     train(job, tmp_path / "killed", steps=15)
     with open(tmp_path / "killed" / "metrics.jsonl", "a", encoding="utf-8") as log:
         log.write('{"step": 17, "train_na')
-    (tmp_path / "killed" / ".checkpoint.xyz.safetensors").write_bytes(b"half")
+    (tmp_path / "killed" / ".checkpoint.xyz.partial.safetensors").write_bytes(b"half")
     _, again = train(job, tmp_path / "killed")
     assert losses(run.events()) == losses(again.events())
 
@@ -139,7 +140,7 @@ def test_nan_stops_the_run_and_keeps_the_last_checkpoint(tmp_path: Path) -> None
     with pytest.raises(Diverged, match=r"not a finite number at step 10"):
         fit(model, task, job.training, job.model.optimizer, job.seed, run, poison)
     run.close()
-    tensors, metadata = checkpoint.load(run.checkpoint)
+    tensors, metadata = state_file.load(run.checkpoint)
     assert metadata["counters"]["step"] == 5
     assert all(torch.isfinite(t).all() for name, t in tensors.items() if name.startswith("model."))
 
@@ -149,9 +150,9 @@ def test_tied_weights_are_stored_once_and_stay_tied(tmp_path: Path) -> None:
     model = build_for(job, load_task(job))
     names = list(checkpoint.weights(model))
     assert len(names) == len(set(names)) == len(list(model.parameters()))
-    checkpoint.save(tmp_path / "m.safetensors", checkpoint.weights(model), {})
+    state_file.save(tmp_path / "m.safetensors", checkpoint.weights(model), {})
     other = build_for(jobs(experiment(tmp_path))[2], load_task(job))
-    checkpoint.restore(other, checkpoint.load(tmp_path / "m.safetensors")[0], tmp_path)
+    checkpoint.restore(other, state_file.load(tmp_path / "m.safetensors")[0], tmp_path)
     tokens = load_task(job).windows()[0][0][:2]
     assert torch.equal(other(tokens), model(tokens))
 
@@ -160,8 +161,8 @@ def test_tied_weights_are_stored_once_and_stay_tied(tmp_path: Path) -> None:
 def test_a_damaged_or_foreign_checkpoint_is_one_sentence(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "checkpoint.safetensors"
     path.write_bytes(raw)
-    with pytest.raises(UserError, match=r"checkpoint\.safetensors: not a checkpoint"):
-        checkpoint.load(path)
+    with pytest.raises(UserError, match=r"checkpoint\.safetensors: not a state"):
+        state_file.load(path)
 
 
 def test_constrained_parameters_and_vectors_get_no_weight_decay(tmp_path: Path) -> None:
@@ -226,3 +227,61 @@ def test_a_collapse_is_found_and_a_noisy_descent_is_not() -> None:
     assert found is not None
     assert found["step"] == 500
     assert found["to"] == pytest.approx(3.65)
+
+
+@pytest.mark.parametrize("lost", ["the last line", "everything", "a digit"])
+def test_a_log_behind_the_checkpoint_changes_no_figure(tmp_path: Path, lost: str) -> None:
+    """A power cut may lose what the log had not pushed to the disk yet: the checkpoint's own events are the truth."""
+    job = jobs(experiment(tmp_path))[1]
+    whole = run_job(job, tmp_path / "whole", None)
+    train(job, tmp_path / "cut")  # trained to the end, the checkpoint of the last step written, the result not
+    log = tmp_path / "cut" / "metrics.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    other = [line.replace('nats": ', 'nats": 1') for line in lines]
+    changed = {"the last line": lines[:-1], "everything": [], "a digit": other}
+    log.write_text("".join(changed[lost]), encoding="utf-8")
+    notes = []
+    resumed = run_job(job, tmp_path / "cut", None, lambda event: notes.append(event.get("note")))
+    assert (resumed["val_nats"], resumed["history"]) == (whole["val_nats"], whole["history"])
+    assert "does not agree with the checkpoint of step 20, which is used" in notes[0]
+
+
+@pytest.mark.parametrize("damaged", ["tensor", "step"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damaged: str) -> None:
+    job = jobs(experiment(tmp_path))[0]
+    whole, run = train(job, tmp_path / "whole")
+    train(job, tmp_path / "parts", steps=15)  # dies at 15: checkpoints of steps 5 and 10
+    path = RunFolder(tmp_path / "parts").checkpoint
+    raw = path.read_bytes()
+    changed = raw[:-9] + bytes([raw[-9] ^ 1]) + raw[-8:] if damaged == "tensor" else raw.replace(b"step", b"stap", 1)
+    path.write_bytes(changed)
+    resumed, again = train(job, tmp_path / "parts")
+    assert any("the state before it is used" in event.get("note", "") for event in again.events())
+    assert losses(run.events()) == losses(again.events())
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), resumed.parameters(), strict=True))
+    for name in ("checkpoint.safetensors", "checkpoint.previous.safetensors"):
+        (tmp_path / "parts" / name).write_bytes(changed)
+    with pytest.raises(UserError, match=r"checkpoint\.safetensors: .*delete this run's folder and repeat"):
+        train(job, tmp_path / "parts")
+
+
+def test_an_interrupt_is_held_back_until_the_step_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = jobs(experiment(tmp_path))[1]
+    whole, run = train(job, tmp_path / "whole")
+    task_type = type(load_task(job))
+    batch, made = task_type.batch, []
+
+    def interrupted(self: object, *arguments: object) -> object:
+        made.append(1)
+        if len(made) == 13:
+            signal.raise_signal(signal.SIGINT)
+        return batch(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(task_type, "batch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(job, tmp_path / "parts")
+    assert state_file.load(RunFolder(tmp_path / "parts").checkpoint)[1]["counters"]["step"] == 13
+    resumed, again = train(job, tmp_path / "parts")
+    assert losses(run.events()) == losses(again.events())
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), resumed.parameters(), strict=True))

@@ -1,0 +1,39 @@
+"""A folder of results belongs to one command at a time, and to one configuration for good."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from experiments.errors import UserError
+from experiments.runs.atomic_files import sweep
+
+LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def claimed(out: Path, marker: str, kind: str) -> Iterator[Path]:
+    """Hold the folder ``out`` alone while the work in it goes on, making it where it is missing.
+
+    ``marker`` is the file by which a folder of this ``kind`` ("an experiment") is known. The lock dies with the
+    process that holds it. Raises :class:`UserError` when ``out`` is a file, when it holds something else than such
+    results, and when another process is at work in it.
+    """
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; --out wants a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / marker).exists() and not (out / LOCK).exists():
+        raise UserError(f"{out} holds something else than {kind}; choose another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UserError(f"{out}: another qattn is running {kind} there; wait for it or choose another --out") from None
+    try:
+        sweep(out)
+        yield out
+    finally:
+        lock.release()
