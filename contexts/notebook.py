@@ -1,8 +1,8 @@
 """The verbs of ``qattn contexts`` for a notebook: the same names, the same dictionaries that ``--json`` prints.
 
-    from contexts import api
-    api.states("peres_57")["count"]          # '0'
-    api.bounds("kcbs")["theta"]              # 2.236…
+    from contexts import notebook
+    notebook.states("peres_57")["count"]     # '0'
+    notebook.bounds("kcbs")["theta"]         # 2.236…
 
 Every verb takes a :class:`~contexts.hypergraphs.hypergraph.Hypergraph`, the path of a file, or a name of the library.
 Results are plain data: numbers, strings, lists, None with a reason beside it; never NaN.
@@ -10,7 +10,7 @@ Results are plain data: numbers, strings, lists, None with a reason beside it; n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,11 @@ import numpy as np
 from contexts.hypergraphs import formats, library, parsing
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.rays import check_vectors
-from contexts.logic import graph_bounds, satisfiability, state_counting, valuations
-
-RELATION_LIMIT = 2_000
-"""Atoms past which `states` does not ask about all pairs."""
+from contexts.logic import graph_bounds, satisfiability, valuations
+from contexts.logic.state_report import state_report
 
 PAIR_DETAIL_LIMIT = 200
 """Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
-
-RELATIONS = ("unital", "separating", "never_true", "not_separated", "true_implies_false", "true_implies_true")
-
-CONFLICT_LIMIT = 500_000
-"""Conflicts of the SAT solver after which the chromatic number is left undecided."""
 
 
 def get(source: Hypergraph | str | Path, dimension: int | None = None) -> Hypergraph:
@@ -74,6 +67,7 @@ def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict
         "components": nx.number_connected_components(h.graph),
         "vectors": None,
         "problems": [],
+        "assumed": h.notes.get("assumed"),
     }
     if h.vectors is not None:
         found = check_vectors(h, tolerance)
@@ -93,98 +87,20 @@ def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict
     return result
 
 
-def states(source: Hypergraph | str | Path, limit: int = valuations.LIST_LIMIT, listed: bool = False) -> dict[str, Any]:
+def states(
+    source: Hypergraph | str | Path,
+    limit: int = valuations.LIST_LIMIT,
+    listed: bool = False,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
     """Two-valued states: exact count (a decimal string), marginals, relations between atoms, colours, criticality.
 
     ``listed`` adds up to ``limit`` states as lists of true atoms. Where the count is out of reach, ``count`` is how
     many were found, ``complete`` is False and ``reason`` says why. Ctrl-C returns what was found by then: with
-    ``interrupted`` True and None for what was not (counting has no partial answer).
+    ``interrupted`` True and None for what was not (counting has no partial answer). ``progress`` is told, many times
+    per second, what is known and what is being done.
     """
-    h = get(source)
-    result: dict[str, Any] = {
-        "definition": "one true atom in every context, at most one in every exclusive pair",
-        "count": None,
-        "complete": False,
-        "marginals": None,
-        "interrupted": False,
-    }
-    doing = "counting, which has no partial answer"
-    try:
-        listing = _count(h, limit, result)
-        if listed:
-            doing = "listing"
-            listing = listing or valuations.list_states(h, limit)
-            result["states"] = valuations.true_atoms_of_all(h, listing.states)
-            result["states_complete"] = listing.complete
-            if not listing.complete:
-                result["states_reason"] = listing.reason
-        if listing and listing.interrupted:
-            raise KeyboardInterrupt
-        if listed and listing:
-            doing = "making the partition logic"
-            result |= _partitions(h, listing)
-        doing = "asking what the states imply"
-        result |= _relations(h)
-        doing = "searching for the strong chromatic number"
-        result |= _colours(h)
-        if result["exists"] is False:
-            doing = "searching for a critical subset"
-            result["critical"] = satisfiability.is_critical(h)
-            subset = satisfiability.critical_contexts(h)
-            result["critical_subset"] = [list(h.contexts[i]) for i in subset or []]
-    except KeyboardInterrupt:
-        missing = (*RELATIONS, "exists", "strong_chromatic_number")
-        result = dict.fromkeys(missing) | result | {"interrupted": True, "interrupted_while": doing}
-    return result
-
-
-def _count(h: Hypergraph, limit: int, result: dict[str, Any]) -> valuations.Listing | None:
-    """Put the exact count into ``result``, or how many a listing finds, which is then returned."""
-    try:
-        counts = state_counting.count_with_marginals(h)
-    except (state_counting.TooWide, MemoryError) as error:
-        listing = valuations.list_states(h, limit)
-        result |= {"count": str(len(listing.states)), "complete": listing.complete}
-        result |= {} if listing.complete else {"reason": f"{error}; {listing.reason}"}
-        return listing
-    result |= {"count": str(counts.total), "complete": True}
-    result["marginals"] = {v: str(n) for v, n in counts.marginals.items()}
-    return None
-
-
-def _colours(h: Hypergraph) -> dict[str, Any]:
-    try:
-        return {"strong_chromatic_number": satisfiability.strong_chromatic_number(h, CONFLICT_LIMIT)}
-    except satisfiability.Undecided as error:
-        return {"strong_chromatic_number": None, "strong_chromatic_number_reason": str(error)}
-
-
-def _partitions(h: Hypergraph, listing: valuations.Listing) -> dict[str, Any]:
-    """The partition logic of a small separating set of the listed states, or None with the reason."""
-    try:
-        few = valuations.separating_subset(h, listing.states)
-        logic = valuations.partition_logic(h, few)
-    except ValueError as error:
-        return {"partition_logic": None, "partition_logic_reason": str(error)}
-    return {
-        "partition_logic": {v: list(numbers) for v, numbers in logic.items()},
-        "partition_logic_states": [list(valuations.true_atoms(h, s)) for s in few],
-    }
-
-
-def _relations(h: Hypergraph) -> dict[str, Any]:
-    if len(h.vertices) > RELATION_LIMIT:
-        exists = satisfiability.find_state(h) is not None
-        return {
-            "exists": exists,
-            **dict.fromkeys(RELATIONS),
-            "relations_reason": f"not asked past {RELATION_LIMIT} atoms",
-        }
-    found = satisfiability.relations(h)
-    listed = {key: getattr(found, key) for key in RELATIONS}
-    return {"exists": found.exists} | {
-        k: [list(p) for p in v] if "_" in k and k != "never_true" else v for k, v in listed.items()
-    }
+    return state_report(get(source), limit, listed, progress)
 
 
 def commute(
@@ -378,13 +294,15 @@ def realize(
     return result
 
 
-def fraction(source: str | Path) -> dict[str, Any]:
-    """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if
-    cyclic."""
-    from contexts.logic import contextuality as c
+def fraction(source: str | Path, rounded: bool = False) -> dict[str, Any]:
+    """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if cyclic.
 
-    table = c.read_table(parsing.read_text(source))
-    contextual, signalling = c.contextual_fraction(table), c.signalling_fraction(table)
+    ``rounded`` takes probabilities as they are printed, which may sum to 0.9999.
+    """
+    from contexts.logic import contextuality
+
+    table = contextuality.read_table(parsing.read_text(source), rounded)
+    contextual, signalling = contextuality.contextual_fraction(table), contextuality.signalling_fraction(table)
     result: dict[str, Any] = {
         "contextual_fraction": contextual,
         "signalling_fraction": signalling,
@@ -394,7 +312,7 @@ def fraction(source: str | Path) -> dict[str, Any]:
         "by_default": None,
     }
     try:
-        cbd = c.by_default(table)
+        cbd = contextuality.by_default(table)
     except ValueError as error:
         result["by_default_reason"] = str(error)
     else:

@@ -168,7 +168,10 @@ def write_2states(h: Hypergraph) -> str:
 
 
 def read_graph6(text: str, dimension: int | None = None, name: str = "") -> Hypergraph:
-    """The hypergraph of one graph6 line (:func:`contexts.hypergraphs.hypergraph.from_graph`); atoms are 0, 1, …"""
+    """The hypergraph of one graph6 line (:func:`contexts.hypergraphs.hypergraph.from_graph`); atoms are 0, 1, …
+
+    A graph does not say which of its cliques are contexts: what is taken for granted stands in ``notes["assumed"]``.
+    """
     lines = text.split()
     if len(lines) != 1:
         raise ValueError(f"expected one graph6 line, got {len(lines)}")
@@ -179,7 +182,14 @@ def read_graph6(text: str, dimension: int | None = None, name: str = "") -> Hype
         graph = nx.from_graph6_bytes(code.encode())
     except (nx.NetworkXError, ValueError, UnicodeError, IndexError) as error:
         raise ValueError(f"{lines[0][:40]!r} is not graph6: {error}") from None
-    return from_graph(graph, dimension, name)
+    h = from_graph(graph, dimension, name)
+    if dimension is None:
+        assumed = "no clique of the graph is a context, and every edge is an exclusive pair; give the dimension d to"
+        return h.replace(notes={"assumed": f"{assumed} make the cliques of d atoms contexts"})
+    if h.pair_masks:
+        assumed = f"the {len(h.pair_masks)} edges in no clique of {dimension} atoms are exclusive pairs, not contexts"
+        return h.replace(notes={"assumed": assumed})
+    return h
 
 
 def write_graph6(h: Hypergraph) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
@@ -44,14 +45,20 @@ class EmpiricalTable:
             if not np.all(np.isfinite(table)) or table.min() < 0:
                 raise ValueError(f"{where} has a probability that is negative or not a number")
             if abs(table.sum() - 1) > 1e-6:
-                raise ValueError(f"the probabilities of {where} sum to {table.sum():.6g}, not 1")
+                raise ValueError(
+                    f"the probabilities of {where} sum to {table.sum():.6g}, not 1; take rounded ones "
+                    "with --round, or give 'counts' instead"
+                )
 
 
-def table_from_dict(data: Any) -> EmpiricalTable:
+def table_from_dict(data: Any, rounded: bool = False) -> EmpiricalTable:
     """From ``{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, …} or nested lists}],
     "outcomes"?}``.
 
-    Outcomes default to 0 and 1 for every measurement; a missing entry of a dictionary is probability 0.
+    Outcomes default to 0 and 1 for every measurement; a missing entry of a dictionary is probability 0. In place of
+    ``probabilities`` a context may have ``counts`` (whole numbers, laid out alike), which are divided by their sum.
+    With ``rounded`` the probabilities of a context are scaled to sum to 1, provided that half a unit of the last
+    decimal in every entry accounts for the difference. Raises ValueError for anything else.
     """
     if not isinstance(data, Mapping):
         raise ValueError("an empirical table is an object with 'contexts', each of 'measurements' and 'probabilities'")
@@ -62,27 +69,36 @@ def table_from_dict(data: Any) -> EmpiricalTable:
     if not isinstance(named, Mapping):
         raise ValueError(f"'outcomes' must map measurements to lists of their outcomes; got {shown(named)}")
     outcomes = {str(m): _names(values, "outcomes", f"measurement {m!r}") for m, values in named.items()}
-    contexts, tables = [], []
-    for number, entry in enumerate(data["contexts"], start=1):
-        where = f"context {number}"
-        if not isinstance(entry, Mapping) or not {"measurements", "probabilities"} <= set(entry):
-            raise ValueError(f"{where} needs 'measurements' and 'probabilities'")
-        check_keys(entry, ("measurements", "probabilities"), f"{where}: ")
-        measured = _names(entry["measurements"], "measurements", where)
-        for m in measured:
-            outcomes.setdefault(m, ("0", "1"))
-        shape = [len(outcomes[m]) for m in measured]
-        if math.prod(shape) > ASSIGNMENT_LIMIT or len(shape) > 30:  # numpy has at most 64 axes
-            raise ValueError(
-                f"{where} has {math.prod(shape)} joint outcomes, more than the limit of {ASSIGNMENT_LIMIT}"
-            )
-        given = entry["probabilities"]
-        table = _sparse(given, measured, outcomes, where) if isinstance(given, Mapping) else _dense(given, shape, where)
-        contexts.append(measured)
-        tables.append(table)
+    parts = [_context(entry, f"context {k}", outcomes, rounded) for k, entry in enumerate(data["contexts"], start=1)]
+    contexts, tables = zip(*parts, strict=True)
     if unused := set(outcomes).difference(*contexts):
         raise ValueError(f"'outcomes' names {min(unused)!r}, which no context measures")
-    return EmpiricalTable(outcomes, tuple(contexts), tuple(tables))
+    return EmpiricalTable(outcomes, contexts, tables)
+
+
+def _context(
+    entry: Any, where: str, outcomes: dict[str, tuple[str, ...]], rounded: bool
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Measurements and probabilities of one context; measurements without ``outcomes`` get 0 and 1."""
+    if isinstance(entry, Mapping):
+        check_keys(entry, ("measurements", "probabilities", "counts"), f"{where}: ")
+    if (
+        not isinstance(entry, Mapping)
+        or "measurements" not in entry
+        or ("counts" in entry) == ("probabilities" in entry)
+    ):
+        raise ValueError(f"{where} needs 'measurements' and either 'probabilities' or 'counts'")
+    measured = _names(entry["measurements"], "measurements", where)
+    for m in measured:
+        outcomes.setdefault(m, ("0", "1"))
+    shape = [len(outcomes[m]) for m in measured]
+    if math.prod(shape) > ASSIGNMENT_LIMIT or len(shape) > 30:  # numpy has at most 64 axes
+        raise ValueError(f"{where} has {math.prod(shape)} joint outcomes, more than the limit of {ASSIGNMENT_LIMIT}")
+    given = entry["counts"] if "counts" in entry else entry["probabilities"]
+    table = _sparse(given, measured, outcomes, where) if isinstance(given, Mapping) else _dense(given, shape, where)
+    if "counts" in entry:
+        return measured, _frequencies(table, where)
+    return measured, _scaled(table, where) if rounded else table
 
 
 def _names(values: Any, kind: str, where: str) -> tuple[str, ...]:
@@ -140,9 +156,27 @@ def _probability(value: Any, where: str) -> float:
     return float(value)
 
 
-def read_table(text: str) -> EmpiricalTable:
+def _frequencies(counts: np.ndarray, where: str) -> np.ndarray:
+    if counts.min() < 0 or counts.sum() == 0 or np.any(counts != np.round(counts)):
+        raise ValueError(f"the counts of {where} must be whole numbers, none negative and not all zero")
+    return counts / counts.sum()
+
+
+def _scaled(table: np.ndarray, where: str) -> np.ndarray:
+    """Probabilities as printed, divided by their sum: 0.9999 where four entries of four decimals were rounded."""
+    decimals = max(-int(Decimal(repr(float(p))).as_tuple().exponent) for p in table.flat)
+    most = table.size * 0.5 * 10.0**-decimals
+    if abs(table.sum() - 1) > most * (1 + 1e-9):
+        raise ValueError(
+            f"the probabilities of {where} sum to {table.sum():.6g}; rounding to {decimals} decimals explains at most "
+            f"{most:.2g} of difference from 1: correct the table"
+        )
+    return table / table.sum()
+
+
+def read_table(text: str, rounded: bool = False) -> EmpiricalTable:
     """Parse the JSON form of :func:`table_from_dict`."""
-    return table_from_dict(parse_json(text))
+    return table_from_dict(parse_json(text), rounded)
 
 
 def contextual_fraction(table: EmpiricalTable) -> float:

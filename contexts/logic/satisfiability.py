@@ -5,7 +5,7 @@ Clauses: each context has a true atom; no two exclusive atoms are true. Solvers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -59,7 +59,7 @@ class Relations:
     true_implies_true: list[tuple[str, str]]
 
 
-def relations(h: Hypergraph) -> Relations:
+def relations(h: Hypergraph, progress: Callable[[str], None] = lambda line: None) -> Relations:
     """Decide :class:`Relations` exactly. Each model found settles many pairs at once; SAT is asked about the rest.
 
     Where no state exists, nothing is unital or separating and, no atom being possible, no implication is reported.
@@ -89,6 +89,7 @@ def relations(h: Hypergraph) -> Relations:
             possible(-i - 1)
         tits, tifs = [], []
         for i in possible_atoms:
+            progress(f"asking what the states imply: atom {i + 1} of {n}")
             apart = ~h.neighbour_masks[i]
             for j in range(n):
                 if i == j or not apart >> j & 1:
@@ -130,8 +131,10 @@ def critical_contexts(h: Hypergraph, keep_exclusivity: bool = False) -> list[int
 
 
 def is_critical(h: Hypergraph) -> bool:
-    """No two-valued state, and deleting any one context (with its exclusivities) leaves some."""
-    return find_state(h) is None and all(find_state(h.without_context(i)) is not None for i in range(len(h.contexts)))
+    """No two-valued state, and deleting any one context (with its exclusivities) leaves some: the only critical subset
+    is then the whole."""
+    subset = critical_contexts(h)
+    return subset is not None and len(subset) == len(h.contexts)
 
 
 def colouring(h: Hypergraph, colours: int, conflicts: int | None = None) -> dict[str, int] | None:

@@ -1,16 +1,15 @@
 """Two-valued states counted exactly, without listing them: dynamic programming over a moving frontier.
 
 Contexts and exclusive pairs are taken one at a time. After each, all that matters of a partial assignment is which
-atoms
-of the *frontier* are true (atoms met already that later constraints still ask about), so partial states are merged by
-that and counted with Python's big integers. Time and memory grow with the number of different frontier states (the
-width), not with the number of two-valued states. Read backwards, the same tables give each atom's number of states in
-which it is true, and uniform samples.
+atoms of the *frontier* are true (atoms met already that later constraints still ask about), so partial states are
+merged by that and counted with Python's big integers. Time and memory grow with the number of different frontier states
+(the width), not with the number of two-valued states. Read backwards, the same tables give each atom's number of states
+in which it is true, and uniform samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,19 +33,27 @@ class Counts:
     marginals: dict[str, int]
 
 
-def count_states(h: Hypergraph, width_limit: int = WIDTH_LIMIT) -> int:
+Progress = Callable[[str], None]
+
+
+def count_states(h: Hypergraph, width_limit: int = WIDTH_LIMIT, progress: Progress = lambda line: None) -> int:
     """The exact number of two-valued states. Raises :class:`TooWide` past ``width_limit`` frontier states."""
     table = {0: 1}
-    for step in _plan(h):
+    steps = len(h.context_masks) + len(h.pair_masks)
+    for number, step in enumerate(plan(h), start=1):
         table = step.forward(table)
+        progress(f"counting: {number} of {steps} constraints, {len(table)} frontier states")
         if len(table) > width_limit:
             raise TooWide(f"counting needs more than {width_limit} frontier states; list states up to a limit instead")
     return sum(table.values()) << len(_free_atoms(h))
 
 
-def count_with_marginals(h: Hypergraph, width_limit: int = WIDTH_LIMIT) -> Counts:
-    """The number of states and each atom's share of them, exactly. Raises :class:`TooWide` as :func:`count_states`."""
-    steps, before, after = _tables(h, width_limit)
+def count_with_marginals(
+    h: Hypergraph, width_limit: int = WIDTH_LIMIT, progress: Progress = lambda line: None
+) -> Counts:
+    """The number of states and each atom's share of them, exactly. Raises :class:`TooWide` as :func:`count_states`, or
+    past four times so many in all steps together, which are kept."""
+    steps, before, after = _tables(h, width_limit, progress)
     factor = 1 << len(_free_atoms(h))
     total = after[0].get(0, 0) * factor
     marginals = {h.vertices[i]: total // 2 for i in _free_atoms(h)}
@@ -87,7 +94,7 @@ def sample_states(h: Hypergraph, size: int, rng: np.random.Generator, width_limi
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     """One constraint. ``leaves`` are atoms of no other constraint; they are interchangeable, so ``leaf`` stands for
     all."""
 
@@ -149,18 +156,22 @@ class _Step:
         return result
 
 
-def _tables(h: Hypergraph, width_limit: int) -> tuple[list[_Step], list[dict[int, int]], list[dict[int, int]]]:
+def _tables(
+    h: Hypergraph, width_limit: int, progress: Progress = lambda line: None
+) -> tuple[list[Step], list[dict[int, int]], list[dict[int, int]]]:
     """Steps, forward counts before each step, and the ways to finish before each step and at the end."""
-    steps = list(_plan(h))
+    steps = list(plan(h))
     before = [{0: 1}]
     kept = 0
-    for step in steps:
+    for number, step in enumerate(steps, start=1):
+        progress(f"marginals: {number} of {len(steps)} constraints forward")
         before.append(step.forward(before[-1]))
         kept += len(before[-1])
         if len(before[-1]) > width_limit or kept > 4 * width_limit:
             raise TooWide(f"counting needs more than {width_limit} frontier states; list states up to a limit instead")
     after = [dict.fromkeys(before.pop(), 1)]
     for step, table in zip(reversed(steps), reversed(before), strict=True):
+        progress(f"marginals: {len(after)} of {len(steps)} constraints backward")
         after.append(step.backward(table, after[-1]))
     return steps, before, after[::-1]
 
@@ -181,7 +192,7 @@ def _free_atoms(h: Hypergraph) -> list[int]:
     return bits(((1 << len(h.vertices)) - 1) & ~used)
 
 
-def _plan(h: Hypergraph) -> Iterator[_Step]:
+def plan(h: Hypergraph) -> Iterator[Step]:
     """The constraints in an order that keeps the frontier small (greedy), with what each step meets and forgets."""
     todo = {i: (g, True) for i, g in enumerate(h.context_masks)}
     todo |= {len(todo) + i: (g, False) for i, g in enumerate(h.pair_masks)}
@@ -220,4 +231,4 @@ def _plan(h: Hypergraph) -> Iterator[_Step]:
         for k in touched:
             cost[k] = price(k)
         choose = tuple(i for i in new if i not in leaves) + leaves[:1]
-        yield _Step(group, exact, choose, leaves, frontier, tuple(h.neighbour_masks[i] for i in choose))
+        yield Step(group, exact, choose, leaves, frontier, tuple(h.neighbour_masks[i] for i in choose))

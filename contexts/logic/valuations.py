@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from contexts.hypergraphs.hypergraph import Hypergraph, bits
-from contexts.logic.state_counting import _plan
+from contexts.logic.state_counting import plan
 
 LIST_LIMIT = 1_000_000
 """States after which listing stops and says so."""
@@ -38,7 +38,7 @@ def states(h: Hypergraph) -> Iterator[int]:
     """All two-valued states, lazily: depth-first on bitmasks, forced atoms first, then the context of fewest
     choices."""
     atoms = len(h.vertices)
-    contexts = [step.group for step in _plan(h) if step.exact]
+    contexts = [step.group for step in plan(h) if step.exact]
     neighbours = {1 << i: mask for i, mask in enumerate(h.neighbour_masks)}
     covered = 0
     for mask in contexts:

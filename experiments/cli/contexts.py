@@ -6,6 +6,8 @@ The work is done by :mod:`contexts.notebook`; here files are found, YAML is read
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +28,10 @@ Source = Annotated[
     str,
     typer.Argument(metavar="FILE|NAME", help="A .mmp, .txt (2states), .g6, .json or .yaml file, or a library name."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Dimension = Annotated[int | None, typer.Option(help="Of the Hilbert space; default the largest context's size.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+Dimension = Annotated[
+    int | None, typer.Option(help="Dimension of the Hilbert space; by default the largest context's size.")
+]
 Complete = Annotated[bool, typer.Option("--complete", help="First add the missing rays of partial contexts and pairs.")]
 
 
@@ -35,7 +39,7 @@ Complete = Annotated[bool, typer.Option("--complete", help="First add the missin
 def check(
     source: Source,
     dimension: Dimension = None,
-    tolerance: Annotated[float, typer.Option(help="Largest overlap of orthogonal unit vectors.")] = 1e-9,
+    tolerance: Annotated[float, typer.Option(help="Largest overlap of unit vectors that count as orthogonal.")] = 1e-9,
     convert: Annotated[
         Path | None, typer.Option(help="Also write it to this file, in the format of its ending.")
     ] = None,
@@ -66,7 +70,7 @@ def check(
 def states(
     source: Source,
     listed: Annotated[bool, typer.Option("--list", help="Also list the states, as their true atoms.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="List at most so many.")] = 1_000_000,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many states.")] = 1_000_000,
     dimension: Dimension = None,
     complete: Complete = False,
     as_json: AsJson = False,
@@ -79,7 +83,7 @@ def states(
 
     h = _get(source, dimension, complete)
     with blame(source):
-        result = notebook.states(h, limit, listed)
+        result = notebook.states(h, limit, listed, _progress())
     _show(result, as_json, words.states_lines)
     if result["interrupted"]:
         raise typer.Exit(130)
@@ -88,10 +92,15 @@ def states(
 @verbs.command()
 def commute(
     source: Source,
-    eigenvalues: Annotated[str, typer.Option(help="By place in each context, such as 1,2,3; default 1, 2, … d.")] = "",
+    eigenvalues: Annotated[
+        str, typer.Option(help="Eigenvalues by place in each context, such as 1,2,3; by default 1, 2, … d.")
+    ] = "",
     require: Annotated[bool, typer.Option("--require", help="Exit 1 unless all pairs commute.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Write the norms as a heat map (.svg, .png, .pdf).")] = None,
-    tolerance: Annotated[float, typer.Option(help="Relative: of ‖A‖‖B‖.")] = 1e-9,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="Tolerance relative to ‖A‖‖B‖ of the traceless parts; also of the vectors' orthogonality."),
+    ] = 1e-9,
     complete: Complete = False,
     as_json: AsJson = False,
 ) -> None:
@@ -149,7 +158,7 @@ def realize(
     complex_rays: Annotated[bool, typer.Option("--complex", help="Allow complex rays.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Search, even if the source has vectors.")] = False,
     restarts: Annotated[int, typer.Option(min=0, help="Random starts of the numerical search.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random starts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json, .yaml).")
     ] = None,
@@ -176,18 +185,21 @@ def realize(
 
 @verbs.command()
 def fraction(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="An empirical table as JSON.")], as_json: AsJson = False
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="An empirical table as JSON.")],
+    rounded: Annotated[bool, typer.Option("--round", help="Scale printed, rounded probabilities to sum to 1.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Contextual and signalling fraction of measured probabilities, and contextuality by default of a cyclic system.
 
-    TABLE: `{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, "1,1": 0.5}}, ...]}`
+    TABLE: `{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, "1,1": 0.5}}, ...]}`, or
+    `"counts"` in place of `"probabilities"`.
 
     Example: `qattn contexts fraction table.json --json`
     """
     from contexts import notebook
 
     with blame(table):
-        result = notebook.fraction(table)
+        result = notebook.fraction(table, rounded)
     _show(result, as_json, words.fraction_lines)
 
 
@@ -243,8 +255,6 @@ def train(
 
     Example: `qattn contexts train bank --seeds 6`
     """
-    import sys
-
     from contexts.learning.sense_study import study
     from experiments.tasks.polysemy import sense_task, transformer_accuracy
 
@@ -279,6 +289,8 @@ def _get(source: str, dimension: int | None = None, complete: bool = False) -> H
             h = formats.from_dict(_yaml(path), path.stem)
             h = h if dimension is None else h.replace(dimension=dimension)
         else:
+            if path.is_file() and notebook.is_path(source):
+                _check_ending(path, (*formats.READERS, *YAML))
             h = notebook.get(source, dimension)
         return rays.complete(h) if complete else h
 
@@ -293,7 +305,7 @@ def _yaml(path: Path) -> Any:
 
 
 def _check_ending(path: Path, known: tuple[str, ...]) -> None:
-    """Before the work: an output file whose ending says no known format."""
+    """Before the work: a file whose ending says no known format."""
     if path.suffix.lower() not in known:
         raise UserError(f"{path}: the ending must be one of {', '.join(known)}; got {path.suffix or 'none'!r}")
 
@@ -312,6 +324,20 @@ def _write(h: Hypergraph, path: Path) -> None:
         yaml.width = 110
         with path.open("w", encoding="utf-8") as file:
             yaml.dump(formats.to_dict(h), file)
+
+
+def _progress(seconds: float = 3.0) -> Callable[[str], None]:
+    """A line on standard error now and then, the first after so many seconds: short work says nothing."""
+    last = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds:
+            last = now
+            print(line, file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _numbers(text: str, flag: str) -> list[float] | None:

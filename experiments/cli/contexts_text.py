@@ -17,6 +17,8 @@ def check_lines(r: dict[str, Any]) -> list[str]:
     ]
     if r["partial_contexts"]:
         lines.append(f"partial contexts: {len(r['partial_contexts'])} (fewer atoms than the dimension)")
+    if r["assumed"]:
+        lines.append(f"assumed: {r['assumed']}")
     if r["in_no_context"]:
         lines.append(f"in no context: {names(r['in_no_context'])}")
     if r["components"] > 1:
@@ -34,19 +36,27 @@ def check_lines(r: dict[str, Any]) -> list[str]:
 
 def states_lines(r: dict[str, Any]) -> list[str]:
     exact = "" if r["complete"] else f" or more ({r['reason']})" if "reason" in r else ""
-    lines = [] if r["count"] is None else [f"{r['count']}{exact} two-valued states: {r['definition']}"]
+    size = f" (10^{r['count_log10']:.4f})" if len(r["count"] or "") > 15 and r["count_log10"] else ""
+    lines = [] if r["count"] is None else [f"{r['count']}{size}{exact} two-valued states: {r['definition']}"]
+    if r["assumed"]:
+        lines.append(f"assumed: {r['assumed']}")
     if r["interrupted"]:
+        if r["count"] is None and r["exists"] is not None:
+            lines.append("a two-valued state exists" if r["exists"] else "no two-valued state exists")
         lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
         found = f"; {len(r['states'])} listed" if "states" in r else ""
         return [*lines, f"interrupted while {r['interrupted_while']}{found}"]
-    if r["exists"]:
+    if "marginals_reason" in r:
+        lines.append(f"no marginals: {r['marginals_reason']}")
+    if "relations_reason" in r:
+        lines.append(f"what the states imply: {r['relations_reason']}")
+    elif r["exists"]:
         lines.append(f"unital: {yes(r['unital'])}   separating: {yes(r['separating'])}")
         if r["never_true"]:
             lines.append(f"never true: {names(r['never_true'])}")
-        if r["true_implies_false"] is not None:
-            lines.append(f"true implies false: {names([f'{a} → ¬{b}' for a, b in r['true_implies_false']])}")
-            lines.append(f"true implies true: {names([f'{a} → {b}' for a, b in r['true_implies_true']])}")
-    else:
+        lines.append(f"true implies false: {names([f'{a} → ¬{b}' for a, b in r['true_implies_false']])}")
+        lines.append(f"true implies true: {names([f'{a} → {b}' for a, b in r['true_implies_true']])}")
+    if not r["exists"]:
         subset = [list(c) for c in r["critical_subset"]]
         lines.append(f"critical: {yes(r['critical'])}; a critical subset has {len(subset)} contexts:")
         lines.append("  " + "  ".join("{" + ",".join(c) + "}" for c in subset))

@@ -51,6 +51,55 @@ def test_states_of_a_kochen_specker_set(qattn):
     assert "critical: yes" in out
 
 
+def test_the_width_of_counting_does_not_hide_that_there_is_no_state(qattn, tmp_path):
+    """A 16 × 16 torus of 4-atom contexts, whose frontier is too wide to count, beside Cabello's 18-9: SAT answers."""
+    n = 16
+    torus = [
+        [f"h{i}_{j}", f"h{(i + 1) % n}_{j}", f"v{i}_{j}", f"v{i}_{(j + 1) % n}"] for i in range(n) for j in range(n)
+    ]
+    beside = [[f"c{v}" for v in context] for context in library.load("cabello").contexts]
+    (tmp_path / "torus.json").write_text(json.dumps({"contexts": torus + beside}))
+    result = data(qattn("contexts", "states", tmp_path / "torus.json", "--json"))
+    assert (result["count"], result["complete"], result["exists"]) == ("0", True, False)
+    assert (result["critical"], len(result["critical_subset"])) == (False, 9)
+
+
+def test_counts_of_any_length_are_printed(qattn, tmp_path):
+    """2^14,400 states of as many free atoms: 4,335 digits, more than ``str`` turns out."""
+    atoms = [f"a{k}" for k in range(14_400)]
+    (tmp_path / "free.json").write_text(json.dumps({"vertices": [*atoms, "b", "c"], "contexts": [["b", "c"]]}))
+    code, out, _ = qattn("contexts", "states", tmp_path / "free.json")
+    assert code == 0
+    count = re.match(r"(\d+) \(10\^(\d+\.\d+)\) two-valued states", out)
+    assert len(count[1]) == 4_336
+    assert (int(count[1][:4_000]), int(count[1][4_000:])) == divmod(2**14_401, 10**336)
+    assert float(count[2]) == pytest.approx(14_401 * np.log10(2), abs=1e-3)
+    assert "no marginals: the marginals would have more than" in out
+
+
+def test_a_graph_says_what_was_assumed_of_its_cliques(qattn, tmp_path):
+    """The 17-vertex graph without 010-colouring (Arends, Ouaknine & Wampler) has states if no triangle is a basis."""
+    (tmp_path / "g.g6").write_text("D{K\n")
+    code, out, _ = qattn("contexts", "states", tmp_path / "g.g6")
+    assert code == 0
+    assert out.startswith("10 two-valued states")
+    assert "assumed: no clique of the graph is a context" in out
+    assert "the dimension d" in out
+    code, out, _ = qattn("contexts", "check", tmp_path / "g.g6", "--dimension", "3")
+    assert "assumed" not in out or "exclusive pairs, not contexts" in out
+
+
+def test_no_double_negatives(qattn):
+    """What is true implies what is false, with its sign; a verdict is a sentence, not "no …: no"."""
+    _, out, _ = qattn("contexts", "states", "tits")
+    assert re.search(r"true implies false: \w+ → ¬\w+", out)
+    for name in ("cabello", "bug"):
+        _, out, _ = qattn("contexts", "bounds", name, "--weights", "multiplicity")
+        assert "no two-valued state exists" in out if name == "cabello" else "a two-valued state exists" in out
+        assert "θ_w does not exclude vectors" in out
+        assert not re.search(r"no [a-z -]+: (no|yes)", out)
+
+
 def test_bounds_keys(qattn):
     result = data(qattn("contexts", "bounds", "cabello_18_9", "--weights", "multiplicity", "--json"))
     assert (result["alpha"], result["alpha_star"]) == (8, 9)
@@ -162,6 +211,57 @@ def test_fraction(qattn, tmp_path):
     code, out, _ = qattn("contexts", "fraction", path)
     assert code == 0
     assert "signalling fraction 0" in out
+
+
+def test_rounded_probabilities_and_counts(qattn, tmp_path):
+    """A table printed with four decimals sums to 0.9999: refused with the fix named, taken with --round; counts are
+    divided by their sum."""
+    path = tmp_path / "t.json"
+
+    def write(**given: object) -> None:
+        contexts = [{"measurements": m, **given} for m in (["A", "B"], ["B", "C"], ["C", "A"])]
+        path.write_text(json.dumps({"contexts": contexts}))
+
+    write(probabilities=[[0.1666, 0.3333], [0.3333, 0.1667]])
+    code, out, err = qattn("contexts", "fraction", path)
+    assert (code, out) == (2, "")
+    assert "sum to 0.9999, not 1; take rounded ones with --round, or give 'counts'" in err
+    rounded = data(qattn("contexts", "fraction", path, "--round", "--json"))
+    write(counts=[[1666, 3333], [3333, 1667]])
+    counted = data(qattn("contexts", "fraction", path, "--json"))
+    assert counted["contextual_fraction"] == pytest.approx(rounded["contextual_fraction"], abs=1e-12)
+    assert counted["by_default"] == pytest.approx(rounded["by_default"], abs=1e-12)
+    write(probabilities=[[0.16, 0.33], [0.33, 0.10]])
+    code, _, err = qattn("contexts", "fraction", path, "--round")
+    assert code == 2
+    assert "rounding to 2 decimals explains at most 0.02" in err
+    write(counts=[[1.5, 1], [1, 1]])
+    assert "must be whole numbers" in qattn("contexts", "fraction", path)[2]
+    write(counts=[[1, 1], [1, 1]], probabilities=[[0.25, 0.25], [0.25, 0.25]])
+    assert "either 'probabilities' or 'counts'" in qattn("contexts", "fraction", path)[2]
+
+
+def test_commute_tolerance_reaches_the_vectors(qattn, tmp_path):
+    """Rays typed to three digits: refused at 1e-9, moved to the nearest basis at 2e-3."""
+    typed = {"e1": [1, 0, 0], "e2": [0, 1, 0], "e3": [0, 0, 1], "f1": [0.707, -0.708, 0], "f2": [0.707, 0.707, 0]}
+    contexts = [["e1", "e2", "e3"], ["f1", "f2", "e3"]]
+    path = tmp_path / "typed.json"
+    path.write_text(json.dumps({"dimension": 3, "contexts": contexts, "vectors": typed}))
+    code, _, err = qattn("contexts", "commute", path)
+    assert code == 2
+    assert "should be orthogonal" in err
+    result = data(qattn("contexts", "commute", path, "--tolerance", "2e-3", "--json"))
+    assert result["pairs"][0]["norm"] == pytest.approx(0.5**0.5, abs=2e-3)
+
+
+def test_commute_does_not_see_a_shift_of_the_spectrum(qattn):
+    answers = [
+        data(qattn("contexts", "commute", "paper_pair", "--eigenvalues", f"{s + 1},{s + 2},{s + 3}", "--json"))
+        for s in (0, 100_000, 10**12)
+    ]
+    for result in answers:
+        assert (result["all_commute"], result["degenerate"]) == (False, [])
+        assert result["pairs"][0]["norm"] == pytest.approx(0.5**0.5, rel=1e-9)
 
 
 def test_train(qattn):

@@ -122,7 +122,7 @@ def test_by_default_subtracts_direct_influences():
     ("data", "words"),
     [
         ({}, "needs a list 'contexts'"),
-        ({"contexts": [{"measurements": ["A"]}]}, "needs 'measurements' and 'probabilities'"),
+        ({"contexts": [{"measurements": ["A"]}]}, "needs 'measurements' and either 'probabilities' or 'counts'"),
         ({"contexts": [{"measurements": ["A", "A"], "probabilities": {}}]}, "different measurements"),
         ({"contexts": [{"measurements": ["A"], "probabilities": {"0": 0.5}}]}, r"sum to 0\.5, not 1"),
         ({"contexts": [{"measurements": ["A"], "probabilities": {"0": 1.5, "1": -0.5}}]}, "negative"),
