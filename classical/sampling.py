@@ -6,11 +6,20 @@ output"; lecture notes "Large Language Models", section 3.3).
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """A model that reads several further tokens at once, faster than token by token."""
+
+    def extend(self, tokens: Int[Tensor, "batch time"], state: Any) -> tuple[Float[Tensor, "batch time vocab"], Any]:
+        """Log-probabilities after each of the tokens, and the longer context."""
+        ...
 
 
 def temper(log_probs: Float[Tensor, "*batch vocab"], temperature: float | int) -> Float[Tensor, "*batch vocab"]:
@@ -117,7 +126,7 @@ def generate(
 
 
 def _generate(model: Any, prompt: Tensor, new_tokens: int, draw: Callable[[Tensor], Tensor]) -> Iterator[Tensor]:
-    limit = getattr(model, "context_limit", None)
+    limit = model.context_limit
     text = prompt
     state, length = None, 0  # what the model has read so far, and how many tokens of `text` that is
     for _ in range(new_tokens):
@@ -128,7 +137,7 @@ def _generate(model: Any, prompt: Tensor, new_tokens: int, draw: Callable[[Tenso
                 log_probs = model.forward(text)[:, -1]
             else:
                 state = model.start(text.shape[0]) if state is None else state
-                if length == 0 and hasattr(model, "extend"):  # a model that can read the prompt in one go
+                if length == 0 and isinstance(model, ReadsAhead):
                     log_probs, state = model.extend(text, state)
                     log_probs = log_probs[:, -1]
                 else:
@@ -147,7 +156,7 @@ class _Evaluating:
         self.model = model
 
     def __enter__(self) -> None:
-        self.was_training = getattr(self.model, "training", False)
+        self.was_training = isinstance(self.model, torch.nn.Module) and self.model.training
         if self.was_training:
             self.model.eval()
 

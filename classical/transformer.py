@@ -133,6 +133,11 @@ class Transformer(nn.Module):
             groups["norm" if key.endswith("norm") else key].append(name)
         return groups
 
+    def hidden_matrices(self) -> list[str]:
+        """The matrices of attention and feed-forward layers, which map hidden vectors to hidden vectors."""
+        groups, parameters = self.parameter_groups(), dict(self.named_parameters())
+        return [n for group in ("attention", "feedforward") for n in groups[group] if parameters[n].ndim == 2]
+
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations of the matrix products of one forward pass; see `counting.flops_per_token`."""
         return counting.flops_per_token(self.config, length)

@@ -15,6 +15,7 @@ from classical.transformer import Transformer
 from experiments.errors import UserError
 from experiments.schema import Job
 from experiments.tasks import Task
+from experiments.tasks.languages import LanguageTask
 from qattn.lm.born_machine import BornMachineConfig, BornMachineLM
 from qattn.lm.circuit import CircuitConfig, CircuitLM
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
@@ -104,7 +105,7 @@ def build(name: str, config: Any, vocab: int, block: int, seed: int, dtype: str 
 def _strings_for(job: Job, task: Any) -> None:
     """Raise :class:`UserError` unless the task has strings between markers, none longer than the model's prior."""
     where = f"models.{job.model_name} on {job.task_name}"
-    if not hasattr(task, "marker"):
+    if not isinstance(task, LanguageTask):
         wanted = "task kind motzkin, or tomita with asked: next"
         raise UserError(f"{where}: kind born_machine is for strings between markers; expected {wanted}")
     longest = max(task.span - 1, *task.sample_lengths)

@@ -1,4 +1,9 @@
-"""The one contract: what every language model of a comparison offers, whatever moves inside."""
+"""The one contract: what a language model of a comparison offers, whatever moves inside, as small protocols.
+
+:class:`LanguageModel` is what every kind has. The others are what some kinds have beside it; the training loop, the
+audit, the tasks and the checkpoints ask for them by ``isinstance`` and for nothing else. A model need not import this:
+having the members is enough. ``tests/contract`` holds every registered kind to it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,12 @@ from typing import Any, Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from qattn.lm.base import StateMap
+
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Tokens in, log-probabilities of the next token out. The models need not import this."""
+    """Tokens in, log-probabilities of the next token out."""
 
     context_limit: int | None
     """Longest text `forward` and `step` accept; None when there is no limit."""
@@ -34,3 +41,79 @@ class LanguageModel(Protocol):
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in the matrix products of one forward token in a text of ``length``."""
         ...
+
+
+@runtime_checkable
+class CountedModel(LanguageModel, Protocol):
+    """Counts the training split once instead of being trained by steps; its parameters are buffers."""
+
+    def count(self, tokens: Int[Tensor, " time"]) -> Any:
+        """Count one text, in place of earlier counts."""
+        ...
+
+    def adopt(self, tensors: dict[str, Tensor]) -> None:
+        """Take stored buffers, whose sizes only the file knows. Raises KeyError when one is missing."""
+        ...
+
+
+@runtime_checkable
+class RegisterModel(LanguageModel, Protocol):
+    """Moves a quantum register under the text, which the audit puts to the test."""
+
+    strict: bool
+    """Whether the register is claimed to evolve by unitaries alone, to be read once (see :func:`claims_unitarity`)."""
+    constrained_groups: tuple[str, ...]
+    """Parameter groups whose raw tensors stand for points of a manifold: never touched by weight decay."""
+
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap | None:
+        """What the texts do to state vectors, with its inverse; None where coherence is lost on the way."""
+        ...
+
+    def completeness(self) -> float | None:
+        """Largest entry of |Σ_w E_w − 1|; None for a readout without effects."""
+        ...
+
+
+@runtime_checkable
+class StreamModel(LanguageModel, Protocol):
+    """Moves vectors of a residual stream, which the audit measures in the place of a register."""
+
+    def embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time dim"]:
+        """The vectors that enter the first block."""
+        ...
+
+    def evolve(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        """All blocks."""
+        ...
+
+
+@runtime_checkable
+class HiddenMatrices(Protocol):
+    """Names the matrices between hidden vectors, whose steps optimizer kind muon orthogonalises."""
+
+    def hidden_matrices(self) -> list[str]:
+        """Names of trainable parameters, each a matrix."""
+        ...
+
+
+@runtime_checkable
+class FirstToken(Protocol):
+    """Also predicts the first token of a text, from its start alone."""
+
+    def first(self) -> Float[Tensor, " vocab"]:
+        """Log-probabilities of the first token, which `forward` and `step` do not give."""
+        ...
+
+
+@runtime_checkable
+class StringModel(LanguageModel, Protocol):
+    """Gives whole strings between markers a probability, by their length; learns tasks of strings alone."""
+
+    def start_given_length(self, batch: int, length: int) -> Any:
+        """The state of strings known to have ``length`` symbols. Raises ValueError where there is no such string."""
+        ...
+
+
+def claims_unitarity(model: object) -> bool:
+    """Whether the audit holds the model to the dtype's budget: a register that is said to evolve by unitaries alone."""
+    return isinstance(model, RegisterModel) and model.strict

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-HIDDEN = ("attention", "feedforward")
-"""The parameter groups whose matrices map hidden vectors to hidden vectors: Muon's, unless the model names its own."""
+from experiments.lm.contract import HiddenMatrices, RegisterModel
 
 
 @torch.no_grad()
@@ -61,8 +60,9 @@ def build_optimizers(model: nn.Module, settings: Any) -> list[torch.optim.Optimi
     the unconstrained representative towards a singular matrix.
     """
     parameters = dict(model.named_parameters())
-    constrained = getattr(model, "constrained_groups", ())
-    mapping = _hidden(model, parameters) if settings.kind == "muon" else set()
+    constrained = model.constrained_groups if isinstance(model, RegisterModel) else ()
+    hidden_matrices = model.hidden_matrices() if isinstance(model, HiddenMatrices) else []
+    mapping = set(hidden_matrices) if settings.kind == "muon" else set()
     adamw: list[dict[str, Any]] = []
     muon: list[dict[str, Any]] = []
     for group, names in model.parameter_groups().items():  # type: ignore[operator]
@@ -81,14 +81,6 @@ def build_optimizers(model: nn.Module, settings: Any) -> list[torch.optim.Optimi
     if muon:
         optimizers.append(Muon(muon, weight_decay=settings.weight_decay))
     return optimizers
-
-
-def _hidden(model: nn.Module, parameters: dict[str, nn.Parameter]) -> set[str]:
-    """The names of the matrices that Muon moves."""
-    if hasattr(model, "hidden_matrices"):
-        return set(model.hidden_matrices())  # type: ignore[operator]
-    groups: dict[str, list[str]] = model.parameter_groups()  # type: ignore[operator]
-    return {name for group in HIDDEN for name in groups.get(group, []) if parameters[name].ndim == 2}
 
 
 def schedule(step: int, steps: int, warmup: int, final: float, kind: str) -> float:

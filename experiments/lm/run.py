@@ -13,6 +13,7 @@ import torch
 
 from experiments.errors import blame
 from experiments.lm.builders import build_for, ledger
+from experiments.lm.contract import CountedModel, claims_unitarity
 from experiments.lm.generate import continue_text
 from experiments.lm.train import Diverged, Watch, collapse, fit
 from experiments.lm.unitarity_audit import audit_model
@@ -72,7 +73,7 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch 
         steps, events = problem.step, problem.events
     finally:
         run.close()
-    seen = len(task.train) if hasattr(model, "count") else steps * job.training.batch * task.span  # type: ignore[attr-defined]
+    seen = len(task.train) if isinstance(model, CountedModel) else steps * job.training.batch * task.span  # type: ignore[attr-defined]
     record = describe(job, task, model, events) | {
         "status": "failed" if failure else "done",
         "failure": failure,
@@ -119,7 +120,7 @@ def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str,
         "kind": job.model.kind,
         "rung": job.model.rung,
         "classical": job.model.classical,
-        "strict": bool(getattr(model, "strict", False)),
+        "strict": claims_unitarity(model),
         "seed": job.seed,
         "parameters": sum(parts.values()),
         "ledger": parts,

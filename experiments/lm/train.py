@@ -12,13 +12,14 @@ import torch
 from torch import nn
 
 from experiments.errors import UserError
+from experiments.lm.contract import CountedModel
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import build_optimizers, schedule
 from experiments.runs import checkpoint, state_file
 from experiments.runs.event_log import Event
 from experiments.runs.interrupt import held_interrupt
 from experiments.runs.run_folder import RunFolder
-from experiments.tasks import Task
+from experiments.tasks import Task, TokenTask
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -84,7 +85,7 @@ def fit(
     until the step is whole and saved. Raises :class:`Diverged` when the loss or the gradient is NaN or infinite; the
     last checkpoint stays.
     """
-    if hasattr(model, "count"):
+    if isinstance(model, CountedModel):
         return _count(model, task, folder, watch)
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # dropout draws from the global generator; its state is in the checkpoint
@@ -93,11 +94,10 @@ def fit(
 
 def _count(model: Any, task: Task, folder: RunFolder, watch: Watch) -> Counters:
     """A model that counts instead of training: one step, the whole training split at once."""
-    text = getattr(task, "train", None)
-    if text is None:
+    if not isinstance(task, TokenTask):
         raise UserError(f"{task.name}: a model of counts (kind ngram) needs a text, and kind {task.kind} is none")
     clock, cpu = time.perf_counter(), time.process_time()
-    model.count(text)
+    model.count(task.train)
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     event = {"step": 1, "val_nats": evaluate(model, task.windows())}
     folder.rewind([event])

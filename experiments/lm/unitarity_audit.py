@@ -7,8 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from experiments.lm.contract import RegisterModel, StreamModel, claims_unitarity
 from qattn.core import audit
+from qattn.core.measurement import Overlap
 from qattn.core.states import random_states
+from qattn.lm.base import RegisterLM
 
 KEYS = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
 OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
@@ -18,8 +21,8 @@ OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, Any]:
     """Measure one model on one batch of tokens (batch, time).
 
-    A model with a register (it has ``state_map``) is audited on random states under the given texts. A transformer is
-    audited on its residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model
+    A :class:`RegisterModel` is audited on random states under the given texts. A :class:`StreamModel` is audited on its
+    residual stream: the map of all its blocks on random vectors as long as its embeddings. What a model
     has no meaning for is None with a reason. ``passed`` compares all figures of a strict model with the dtype's budget;
     it is None for models that do not claim strict unitarity.
     """
@@ -39,7 +42,7 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
     values["causality"] = audit.causality_defect(model, tokens, log_probs.shape[-1])
     values["normalisation"] = audit.normalisation_defect(log_probs)
     evolve = None
-    if hasattr(model, "state_map"):
+    if isinstance(model, RegisterModel):
         values["completeness"] = model.completeness()
         if values["completeness"] is None:
             reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
@@ -50,7 +53,7 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
             evolve, unevolve, shape, field = state_map
             a, b = (random_states(shape, field, generator=generator, dtype=dtype) for _ in range(2))
             values["reversal"] = audit.reversal_error(evolve, unevolve, a)
-    elif hasattr(model, "embed") and hasattr(model, "evolve"):
+    elif isinstance(model, StreamModel):
         stream = model.embed(tokens)
         length = torch.linalg.vector_norm(stream, dim=-1, keepdim=True)
         a, b = (random_states(stream.shape, "real", generator=generator, dtype=dtype) * length for _ in range(2))
@@ -63,8 +66,8 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
         values["norm_drift"] = audit.norm_drift(evolve, a)
         values["inner_product_drift"] = audit.inner_product_drift(evolve, a, b)
         values["linearity"] = audit.linearity_defect(evolve, a, b)
-    budget, strict = audit.BUDGET[dtype], getattr(model, "strict", False)
+    budget, strict = audit.BUDGET[dtype], claims_unitarity(model)
     passed = all(value is not None and value <= budget for value in values.values()) if strict else None
-    frame = getattr(getattr(model, "readout", None), "frame_ratio", None)
+    overlap = model.readout if isinstance(model, RegisterLM) and isinstance(model.readout, Overlap) else None
     facts = {"dtype": str(dtype).removeprefix("torch."), "budget": budget, "passed": passed, "reasons": reasons}
-    return {**values, **({} if frame is None else {"frame_ratio": frame()}), **facts}
+    return {**values, **({} if overlap is None else {"frame_ratio": overlap.frame_ratio()}), **facts}

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments.errors import UserError
+from experiments.lm.contract import CountedModel
 from experiments.runs import state_file
 
 
@@ -26,9 +27,9 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 @torch.no_grad()
 def restore(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     """Copy stored weights into ``model``; names and shapes must agree, but for counts, whose sizes the file knows."""
-    if hasattr(model, "adopt"):
+    if isinstance(model, CountedModel):
         try:
-            model.adopt(tensors)  # type: ignore[operator]
+            model.adopt(tensors)
         except KeyError as error:
             raise UserError(f"{path}: holds no {error.args[0]}; train the run again with --fresh") from None
         return

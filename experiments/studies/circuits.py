@@ -189,8 +189,9 @@ def compile_run(
     from experiments.lm.generate import prompt_ids
     from experiments.lm.trained_models import one_a_model
     from qattn.circuits.compile.language_model import compile_model
+    from qattn.lm.unitary import ControlledLM
 
-    chosen = [t for t in one_a_model(folder, run_seed) if hasattr(t.model, "mixers")]
+    chosen = [t for t in one_a_model(folder, run_seed) if isinstance(t.model, ControlledLM) and t.model.strict]
     if not chosen:
         raise UserError(f"{folder}: only a trained unitary model can be compiled, and there is none here")
     trained = chosen[0]

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.lm.contract import StringModel
 from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
 from qattn.core.parametrization_cache import cached
@@ -163,7 +164,7 @@ class LanguageTask:
             with cached(model):
                 inside, weights = self._draw(model, length, model.start(PROPOSALS * self.samples))
                 free = float(inside[: self.samples].mean())
-                if hasattr(model, "start_given_length"):
+                if isinstance(model, StringModel):
                     given = model.start_given_length(PROPOSALS * self.samples, length)
                     inside, weights = self._draw(model, length, given)
         except ValueError:  # the model has no string of that length, so none that is right

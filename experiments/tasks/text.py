@@ -13,6 +13,7 @@ from torch import Tensor
 
 from classical.ngram import NGram
 from experiments.errors import UserError
+from experiments.lm.contract import FirstToken
 from experiments.lm.evaluate import evaluate
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, Tokenizer
 
@@ -76,15 +77,20 @@ class TokenTask:
 
         Each window then has one target more, scored from the model's start alone, as QCLM scores it.
         """
-        if self.characters_per_token is None or not hasattr(model, "first"):
+        first = self._first(model)
+        if self.characters_per_token is None or first is None:
             return {}
         total, count = 0.0, 0
-        with torch.no_grad():
-            first = -model.first().double()
         for inputs, targets in self.windows():
             total += evaluate(model, [(inputs, targets)]) * targets.numel() + first[inputs[:, 0]].sum().item()
             count += targets.numel() + len(inputs)
         return {"splits": {FIRST_INCLUDED: total / count / math.log(2) / self.characters_per_token}}
+
+    @staticmethod
+    @torch.no_grad()
+    def _first(model: Any) -> Tensor | None:
+        """Nats of each token as the first one of a text; None where a model does not predict it."""
+        return -model.first().double() if isinstance(model, FirstToken) else None
 
     def floors(self, k: float = 0.1) -> dict[str, float]:
         """Validation nats a token of add-k n-gram counts: what a table of counts reaches."""

@@ -7,9 +7,16 @@ from typing import Any
 
 import torch
 
+from classical.lstm import LSTM
+from classical.transformer import Transformer
 from experiments.errors import UserError
 from experiments.lm import trained_models
 from experiments.studies.packing.vectors import Vectors
+from qattn.core.measurement import Overlap, Readout, Softmax
+from qattn.lm.base import RegisterLM
+from qattn.lm.mean_field import MeanFieldLM
+from qattn.lm.recurrent import UnitaryRecurrentLM
+from qattn.lm.unitary import ControlledLM
 
 
 def matrices(folder: Path) -> dict[str, Vectors]:
@@ -49,22 +56,18 @@ def _shown(token: str) -> str:
 
 
 def _embedding(model: Any) -> torch.Tensor | None:
-    for holder in (model, getattr(model, "control", None)):
-        table = getattr(holder, "embedding", None)
-        table = getattr(table, "weight", table)
-        if isinstance(table, torch.Tensor) and table.ndim == 2:
-            return table
-    return None
+    if isinstance(model, Transformer | LSTM):
+        return model.embedding.weight
+    controlled = isinstance(model, ControlledLM | MeanFieldLM | UnitaryRecurrentLM) and model.control is not None
+    return model.control.embedding if controlled else None
 
 
 def _readout(model: Any) -> torch.Tensor | None:
-    head: Any = getattr(model, "head", None)
-    readout: Any = getattr(model, "readout", None)
-    if isinstance(getattr(head, "weight", None), torch.Tensor):
-        return head.weight
-    if hasattr(readout, "frame"):  # Born: rows of the isometry
+    if isinstance(model, Transformer | LSTM):
+        return None if model.head is None else model.head.weight
+    readout = model.readout if isinstance(model, RegisterLM) else None
+    if isinstance(readout, Readout):  # Born: rows of the isometry
         return readout.frame()
-    if hasattr(readout, "states"):  # overlap with the tokens' own states
+    if isinstance(readout, Overlap):  # with the tokens' own states
         return readout.states()
-    weight = getattr(readout, "weight", None)
-    return weight.mT if isinstance(weight, torch.Tensor) else None  # softmax
+    return readout.weight.mT if isinstance(readout, Softmax) else None

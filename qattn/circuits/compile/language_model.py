@@ -25,6 +25,8 @@ from qattn.circuits.ir.spec import with_noise
 from qattn.circuits.simulate import pennylane_device as pennylane
 from qattn.circuits.simulate.readout import complete_isometry, sample
 from qattn.circuits.simulate.statevector import run
+from qattn.lm.circuit import CircuitLM
+from qattn.lm.unitary import ControlledLM
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +173,7 @@ def compile_model(model: Any, tokens: Tensor) -> CompiledText:
 
 def in_double(model: Any) -> Any:
     """A copy of a model that becomes a circuit, in float64. Raises ``ValueError`` for other models."""
-    parts = ("mixers", "angles", "prepare", "readout")
-    if not all(hasattr(model, part) for part in parts) or not getattr(model, "strict", True):
+    if not isinstance(model, ControlledLM) or not model.strict:
         raise ValueError(f"only the strictly unitary model becomes a circuit, got {type(model).__name__}")
     return deepcopy(model).double().eval()
 
@@ -186,6 +187,6 @@ def compile_angles(exact: Any, angles: Tensor) -> CompiledText:
         "vocab": exact.readout.vocab,
         "floor": 0.0 if exact.floor is None else float(exact.floor),
     }
-    if hasattr(exact, "template"):
+    if isinstance(exact, CircuitLM):
         return compile_gates(exact.template, exact.gate_parameters().numpy(), angles.numpy(), **known)
     return compile_text(exact.mixers().numpy(), angles.numpy(), exact.prepare().numpy(), **known)

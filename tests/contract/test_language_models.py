@@ -1,0 +1,227 @@
+"""What every kind of model in the registry keeps, with its default sizes and in its variants: the one contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from experiments.lm.builders import build
+from experiments.lm.contract import (
+    CountedModel,
+    FirstToken,
+    HiddenMatrices,
+    LanguageModel,
+    RegisterModel,
+    StreamModel,
+    StringModel,
+    claims_unitarity,
+)
+from experiments.lm.evaluate import mean_nats
+from experiments.lm.optim import build_optimizers
+from experiments.lm.unitarity_audit import KEYS, audit_model
+from experiments.runs import checkpoint, state_file
+from experiments.schema.model_kinds import MODELS
+from experiments.schema.optimizer_options import Optimizer
+
+VOCAB, BLOCK, BATCH, TIME = 26, 12, 3, 10
+VARIANTS: dict[str, dict[str, Any]] = {
+    "transformer, modern": {"kind": "transformer", "preset": "modern"},
+    "transformer, vanilla": {"kind": "transformer", "preset": "vanilla"},
+    "unitary, real": {"kind": "unitary", "field": "real", "control": "ngram"},
+    "unitary, dephased": {"kind": "unitary", "dim": 8, "dephasing": 0.5},
+    "unitary, overlap": {"kind": "unitary", "readout": "overlap", "decay": "learned"},
+    "unitary, softmax": {"kind": "unitary", "readout": "softmax", "control": "linear"},
+    "unitary, frozen": {"kind": "unitary", "frozen": ("mixers",), "floor": False},
+    "unitary_recurrent, table": {"kind": "unitary_recurrent", "transition": "table"},
+    "unitary_recurrent, cayley": {"kind": "unitary_recurrent", "transition": "cayley", "field": "real"},
+    "unitary_recurrent, softmax": {"kind": "unitary_recurrent", "readout": "softmax"},
+    "instrument, dephased": {"kind": "instrument", "dephasing": 1.0, "floor": True},
+    "born_machine, unitary": {"kind": "born_machine", "transition": "unitary", "rank": 2},
+    "circuit, povm": {"kind": "circuit", "qubits": 6, "readout": "povm", "pairs": "ring"},
+}
+SMALL = {"dim": 16, "layers": 2, "hidden": 16, "qubits": 7, "features": 4}
+"""Sizes for speed, where a kind has them; all else is its default."""
+KINDS = {kind: {"kind": kind} for kind in MODELS} | VARIANTS
+
+
+def made(name: str, seed: int = 0) -> Any:
+    """One model in float64 and evaluation mode; a counted one has counted."""
+    settings = KINDS[name]
+    fields = MODELS[settings["kind"]].model_fields
+    small = {
+        key: value for key, value in SMALL.items() if key in fields and (key != "hidden" or "control" not in fields)
+    }
+    config = MODELS[settings["kind"]](**small | settings)
+    model = build(name, config.model_copy(update=config.filled()), VOCAB, BLOCK, seed, "float64")
+    if isinstance(model, CountedModel):
+        model.count(torch.cat([texts(), texts(40 + seed)]).flatten())
+    generator = torch.Generator().manual_seed(50 + seed)
+    for parameter in model.parameters():  # some start at zero, where much is trivially true
+        if parameter.requires_grad:
+            parameter.data += 0.02 * torch.randn(parameter.shape, generator=generator)
+    return model.eval()
+
+
+def texts(seed: int = 1) -> Tensor:
+    return torch.randint(VOCAB, (BATCH, TIME), generator=torch.Generator().manual_seed(seed))
+
+
+def close(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> bool:
+    """Log-probabilities in float64, to a share of their size."""
+    return bool(((a - b).abs() <= tolerance * (1 + b.abs())).all())
+
+
+every_kind = pytest.mark.parametrize("name", KINDS)
+
+
+@every_kind
+def test_is_a_language_model_whose_probabilities_sum_to_one(name: str) -> None:
+    model = made(name)
+    assert isinstance(model, LanguageModel)
+    with torch.no_grad():
+        log_probs = model(texts())
+    assert log_probs.shape == (BATCH, TIME, VOCAB)
+    assert close(log_probs.exp().sum(-1), torch.ones(BATCH, TIME))
+
+
+@every_kind
+@torch.no_grad()
+def test_the_future_and_the_other_texts_change_nothing(name: str) -> None:
+    model, tokens = made(name), texts()
+    before = model(tokens)
+    changed = tokens.clone()
+    changed[:, 6:] = (changed[:, 6:] + 5) % VOCAB
+    assert close(model(changed)[:, :6], before[:, :6])
+    assert not torch.equal(model(changed)[:, 6:], before[:, 6:])
+    assert close(model(tokens[1:2]), before[1:2])
+
+
+@every_kind
+@torch.no_grad()
+def test_steps_agree_with_forward_and_a_state_can_be_continued_twice(name: str) -> None:
+    model, tokens = made(name), texts()
+    whole, state, found = model(tokens), model.start(BATCH), []
+    for column in tokens.unbind(1):
+        again, _ = model.step(column, state)
+        log_probs, state = model.step(column, state)
+        assert torch.equal(again, log_probs)
+        found.append(log_probs)
+    assert close(torch.stack(found, 1), whole)
+
+
+@every_kind
+def test_groups_hold_every_trained_number_once(name: str) -> None:
+    model = made(name)
+    groups = model.parameter_groups()
+    listed = [parameter for names in groups.values() for parameter in names]
+    trained = {key for key, parameter in model.named_parameters() if parameter.requires_grad}
+    counts = {key for key, _ in model.named_buffers() if key.startswith("counts")}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == (counts if isinstance(model, CountedModel) else trained)
+    assert set(groups) <= {*MODELS[KINDS[name]["kind"]].groups, "counts"}
+    if isinstance(model, HiddenMatrices):
+        parameters = dict(model.named_parameters())
+        assert set(model.hidden_matrices()) <= trained
+        assert all(parameters[key].ndim == 2 for key in model.hidden_matrices())
+
+
+@every_kind
+def test_operations_are_counted_and_do_not_fall_with_the_length(name: str) -> None:
+    model = made(name)
+    short, long = model.flops_per_token(1), model.flops_per_token(BLOCK)
+    assert isinstance(short, int)
+    assert short <= long
+    assert (short > 0) is not isinstance(model, CountedModel)
+
+
+def advance(model: Any, optimizers: list[torch.optim.Optimizer], steps: range) -> None:
+    model.train()
+    for step in steps:
+        tokens = texts(100 + step)
+        for each in optimizers:
+            each.zero_grad(set_to_none=True)
+        mean_nats(model(tokens[:, :-1]), tokens[:, 1:]).backward()
+        for each in optimizers:
+            each.step()
+
+
+@every_kind
+def test_a_resumed_training_is_bit_for_bit_the_uninterrupted_one(name: str, tmp_path: Path) -> None:
+    model, other = made(name), made(name, seed=1)
+    file = tmp_path / "checkpoint.safetensors"
+    if isinstance(model, CountedModel):
+        state_file.save(file, checkpoint.weights(model), {})
+        checkpoint.restore(other, state_file.load(file)[0], file)
+        assert torch.equal(other(texts()), model(texts()))
+        return
+    options = Optimizer(kind="muon", muon_lr=0.02) if isinstance(model, HiddenMatrices) else Optimizer()
+    ours, theirs = (build_optimizers(one, options) for one in (model, other))
+    stream = torch.Generator()
+    advance(model, ours, range(2))
+    checkpoint.save_training(file, model, ours, stream, {"step": 2})
+    advance(model, ours, range(2, 4))
+    assert checkpoint.load_training(file, other, theirs, stream)[0] == {"step": 2}
+    advance(other, theirs, range(2, 4))
+    for (key, parameter), (_, found) in zip(model.named_parameters(), other.named_parameters(), strict=True):
+        assert torch.equal(parameter, found), key
+    moved = [not torch.equal(a, b) for a, b in zip(made(name).parameters(), model.parameters(), strict=True)]
+    assert any(moved)
+
+
+def left_behind(module: nn.Module) -> list[str]:
+    """Tensors of a model that are neither parameters nor buffers, which ``.to(device)`` does not move."""
+    found = []
+    for prefix, part in module.named_modules():
+        values = {key: value for key, value in vars(part).items() if not key.startswith("_")}
+        found += [f"{prefix}.{key}" for key, value in values.items() if isinstance(value, Tensor)]
+    return found
+
+
+@every_kind
+@torch.no_grad()
+def test_the_whole_model_moves_with_to(name: str) -> None:
+    model, tokens = made(name), texts()
+    in_double = model(tokens)
+    assert not left_behind(model)
+    single = model.to(torch.float32)(tokens)
+    assert single.dtype == (torch.float64 if isinstance(model, CountedModel) else torch.float32)
+    assert close(single.double(), in_double, 2e-3)
+    devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    if not isinstance(model, CountedModel):  # its counts live in NumPy
+        for device in devices:
+            moved = model.to(device)
+            state = moved.start(BATCH)
+            assert moved(tokens.to(device)).device.type == device
+            assert moved.step(tokens[:, 0].to(device), state)[0].device.type == device
+    assert {tensor.device.type for tensor in model.to("meta").state_dict().values()} == {"meta"}
+
+
+@every_kind
+def test_the_audit_has_every_column_or_says_why_not(name: str) -> None:
+    model = made(name)
+    found = audit_model(model, texts())
+    assert set(KEYS) <= found.keys()
+    assert {key for key in KEYS if found[key] is None} == set(found["reasons"])
+    assert found["causality"] < 1e-9
+    assert found["normalisation"] < 1e-9
+    assert (found["passed"] is None) is not claims_unitarity(model)
+    if claims_unitarity(model):
+        assert found["passed"] is True
+
+
+def test_the_smaller_protocols_tell_the_kinds_apart() -> None:
+    models = {kind: made(kind) for kind in MODELS}
+
+    def which(protocol: type) -> set[str]:
+        return {kind for kind, model in models.items() if isinstance(model, protocol)}
+
+    assert which(CountedModel) == {"ngram"}
+    assert which(StreamModel) == {"transformer"}
+    assert which(StringModel) == {"born_machine"}
+    assert which(FirstToken) == {"instrument"}
+    assert which(RegisterModel) == set(MODELS) - {"transformer", "lstm", "ngram"}
+    assert which(LanguageModel) == set(MODELS)
