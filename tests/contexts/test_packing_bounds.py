@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexts.packing.bounds import capacity, coherence_bounds, levenshtein
+from experiments.studies.packing.formatting import whole
 
 FIELDS = ("real", "complex")
 
@@ -276,3 +277,56 @@ def test_one_dimension_has_one_line_and_no_bound_passes_one(field):
     found = {name: bound.function(1, 0.5, field) for name, bound in capacity.UPPER.items()}
     assert min(value for value in found.values() if value is not None) == 0  # ln 1
     assert capacity.UPPER["d = 1"].function(1, 1, field) is None
+
+
+#: families with exact |⟨u,v⟩|²: (field, (d, n, μ²) at a parameter), the parameters up to d = 12,288
+FAMILIES = {
+    "simplex": ("real", lambda d: (d, d + 1, Fraction(1, d * d)), (2, 3, 17, 768, 5000, 12_288)),
+    "Paley": ("real", lambda q: ((q + 1) // 2, q + 1, Fraction(1, q)), (5, 29, 1601, 24_509)),
+    "Kerdock": ("real", lambda m: (4**m, 4**m * (4**m // 2 + 1), Fraction(1, 4**m)), (2, 3, 6)),
+    "Steiner, pairs": ("real", lambda v: (v * (v - 1) // 2, v * v, Fraction(1, (v - 1) ** 2)), (4, 8, 24, 156)),
+    "SIC": ("complex", lambda d: (d, d * d, Fraction(1, d + 1)), (2, 3, 24, 768, 2208, 12_288)),
+    "unbiased bases": ("complex", lambda q: (q, q * q + q, Fraction(1, q)), (2, 7, 64, 769, 8192, 12_281)),
+    "Singer": (
+        "complex",
+        lambda q: (q + 1, q * q + q + 1, Fraction(q, (q + 1) ** 2)),
+        (2, 9, 27, 769, 12_281),
+    ),
+    "characters": ("complex", lambda q: (q - 1, q * q - 1, Fraction(q, (q - 1) ** 2)), (5, 7, 64, 769, 12_289)),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_bound_is_broken_by_a_known_construction_at_any_size(family):
+    """In exact rationals: a bound that rounding lifts above an existing packing would be false."""
+    field, at, parameters = FAMILIES[family]
+    for d, n, square in map(at, parameters):
+        for name, bound in coherence_bounds.COHERENCE_BOUNDS.items():
+            value = bound.function(d, n, field)
+            assert value is None or Fraction(value) ** 2 <= square, (family, d, n, name)
+        for name, bound in capacity.UPPER.items():
+            value = bound.function(d, math.sqrt(square), field)
+            assert value is None or whole(value, up=False) >= n, (family, d, n, name)
+
+
+@pytest.mark.parametrize(
+    ("field", "d", "n", "square"),
+    [
+        ("real", 5000, 5001, Fraction(1, 5000**2)),  # by differences of log Γ it was above: 0.00020000000033
+        ("complex", 12_288, 12_288**2, Fraction(1, 12_289)),
+        ("complex", 768, 591_360, None),
+    ],
+)
+def test_bounds_at_large_dimensions_lose_no_digit(field, d, n, square):
+    value, _ = coherence_bounds.best_bound(d, n, field)
+    exact = square or Fraction(2 * n - d * (d + 1), (n - d) * (d + 1))  # Levenshtein's second bound
+    assert Fraction(value) ** 2 <= exact
+    assert value == pytest.approx(math.sqrt(exact), rel=3e-16)
+
+
+def test_d_squared_lines_are_allowed_at_the_coherence_of_a_sic():
+    """d = 12,288, ε = 1/√12289: at most d² = 150,994,944 lines, which a SIC would reach (it said 150,994,934)."""
+    for d in (768, 12_288):
+        upper = {name: b.function(d, 1 / math.sqrt(d + 1), "complex") for name, b in capacity.UPPER.items()}
+        assert whole(upper["welch"], up=False) == whole(upper["alon"], up=False) == d * d
+    assert whole(capacity.welch_capacity(12_288, 0.009020730909074992, "complex"), up=False) == 150_994_944

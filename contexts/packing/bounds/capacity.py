@@ -3,30 +3,34 @@
 Svozil, Sec. VII, states exp(c ε² d) ≤ N_ε(d) ≤ exp(C ε² d) with universal constants. The left side holds
 (:func:`greedy_explicit`); the right side does not, see ``docs/packing.md``: what is proved carries ln(1/ε), or holds
 at fixed ε with a C that depends on ε. Numbers of vectors leave the range of float64, so every function returns the
-natural logarithm ln N, or ``None`` where the bound does not apply.
+natural logarithm ln N, or ``None`` where the bound does not apply. Upper bounds are rounded up and hold for every
+number that rounds to the ε given (:mod:`~contexts.packing.bounds.rounding`); lower bounds are rounded down by 1e-9.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaln, gammaln
+from scipy.special import betainc, betaln
 
-from contexts.packing.bounds.coherence_bounds import MAX_ORDER, bukh_cox, largest_n, plane
+from contexts.packing.bounds.coherence_bounds import bukh_cox, largest_n, plane
 from contexts.packing.bounds.levenshtein import log_levenshtein
+from contexts.packing.bounds.rounding import log_moments, log_up, moment, widened
 from contexts.packing.validation import Number, check_epsilon, check_field, check_size, gerzon
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
+SLACK = 1e-9  # the relative error of ln P: lower bounds are that much smaller
 
 
 def log_tail(d: int, eps: Number, field: str) -> float:
     """ln P(|⟨u,v⟩| > ε) for independent uniform unit vectors, exactly.
 
-    |⟨u,v⟩|² has the law Beta(1/2, (d−1)/2) in R^d and Beta(1, d−1) in C^d. Relative error of P
-    below 1e-10 also where P underflows float64 (d = 4096, ε = 0.6: 1e-398.5). P = 1 for d = 1.
+    |⟨u,v⟩|² has the law Beta(1/2, (d−1)/2) in R^d and Beta(1, d−1) in C^d. Relative error of ln P below 1e-9, also
+    where P underflows float64 (d = 4096, ε = 0.6: 1e-398.5) or is close to 1. P = 1 for d = 1.
     """
     check_size("d", d)
     check_epsilon(eps)
@@ -39,6 +43,8 @@ def log_tail(d: int, eps: Number, field: str) -> float:
         return (d - 1) * math.log1p(-eps * eps)
     a, b, x = (d - 1) / 2, 0.5, (1 - eps) * (1 + eps)
     direct = betainc(a, b, x)
+    if direct > 0.5:  # from the other side: 1 − I_x(a,b) = I_{1−x}(b,a) keeps its digits
+        return math.log1p(-betainc(b, a, eps * eps))
     if direct > 1e-280:
         return math.log(direct)
     # I_x(a,b) = x^a (1−x)^b / (a B(a,b)) · Σ_n Π_{j<n} (a+b+j)/(a+1+j) x^n: positive terms that fall at least like x^n
@@ -79,7 +85,7 @@ def union_bound(d: int, eps: Number, field: str) -> float | None:
     N is about √(2/P), a square root below :func:`greedy`. None where not even two vectors follow.
     """
     _check(d, eps, field)
-    return _log_pairs(log_tail(d, eps, field), below=0.0)
+    return _log_pairs(log_tail(d, eps, field), below=-SLACK)
 
 
 def greedy(d: int, eps: Number, field: str) -> float | None:
@@ -91,7 +97,8 @@ def greedy(d: int, eps: Number, field: str) -> float | None:
     log_n = -log_tail(d, eps, field)
     if math.isinf(log_n):
         return None
-    return math.log(math.ceil(math.exp(log_n) * (1 - 1e-9))) if log_n < 30 else log_n
+    log_n -= SLACK * (1 + abs(log_n))
+    return math.log(math.ceil(math.exp(log_n))) if log_n < 30 else log_n
 
 
 def greedy_explicit(d: int, eps: Number, field: str) -> float:
@@ -115,7 +122,9 @@ def johnson_lindenstrauss(d: int, eps: Number, field: str) -> float | None:
     exponent = d * (delta**2 / 2 - delta**3 / 3) / 4
     if exponent < math.log(5):
         return None
-    return exponent - math.log(2) if exponent > 40 else math.log(math.floor((math.exp(exponent) - 1) / 2))
+    if exponent > 40:
+        return exponent * (1 - SLACK) - math.log(2)
+    return math.log(math.floor((math.exp(exponent) - 1) / 2))
 
 
 # ---- upper bounds: more vectors cannot exist --------------------------------------------------------------------
@@ -127,13 +136,13 @@ def welch_capacity(d: int, eps: Number, field: str) -> float | None:
     k = 1 is the relative bound, N ≤ d(1−ε²)/(1−dε²) for ε < 1/√d. None where no order up to 400 applies.
     """
     _check(d, eps, field)
-    return _least_over_orders(d, eps, lambda k: _log_moment(d, k, field))
+    return _least_over_orders(d, eps, field)
 
 
 def rankin_capacity(d: int, eps: Number, field: str) -> float | None:
     """N ≤ d(d+1)/2 (real), d² (complex) for ε < 1/√d: Rankin's bound inverted."""
     _check(d, eps, field)
-    return math.log(gerzon(d, field)) if eps * eps * d < 1 - 1e-12 else None
+    return log_up(Fraction(gerzon(d, field))) if Fraction(widened(eps)) ** 2 * d < 1 else None
 
 
 def bukh_cox_capacity(d: int, eps: Number, field: str) -> float | None:
@@ -162,7 +171,7 @@ def alon(d: int, eps: Number, field: str) -> float | None:
     constants, least over k. Equal to Welch's bound in C^d, weaker in R^d.
     """
     _check(d, eps, field)
-    return _least_over_orders(d, eps, lambda k: _log_moment(d, k, "complex"))
+    return _least_over_orders(d, eps, "complex")
 
 
 def kabatiansky_levenshtein_exponent(eps: Number, field: str) -> float:
@@ -281,24 +290,21 @@ def _log_pairs(log_probability: Number, below: Number) -> float | None:
     return math.log(n) if n >= 2 else None
 
 
-def _log_moment(d: int, order: np.ndarray, field: str) -> np.ndarray:
-    start, total = (0.5, d / 2) if field == "real" else (1.0, float(d))
-    return gammaln(start + order) - gammaln(start) + gammaln(total) - gammaln(total + order)
-
-
-def _least_over_orders(d: int, eps: Number, log_moment: Callable[[np.ndarray], np.ndarray]) -> float | None:
-    """min over k of ln (1 − ε^{2k})/(c_k − ε^{2k})."""
+def _least_over_orders(d: int, eps: Number, field: str) -> float | None:
+    """ln of the least (1 − ε^{2k})/(c_k − ε^{2k}) over k, rounded up: k is chosen in float64, the rest is exact."""
     if eps == 1 or d == 1:
         return None
-    k = np.arange(1, MAX_ORDER + 1)
-    log_c, log_power = log_moment(k), 2 * k * math.log(eps)
+    k = np.arange(1, len(log_moments(d, field)) + 1)
+    log_c, log_power = log_moments(d, field), 2 * k * math.log(widened(eps))
     applies = log_power < log_c - 1e-12
     if not applies.any():
         return None
-    log_c, log_power = log_c[applies], log_power[applies]
-    return float(np.min(np.log(-np.expm1(log_power)) - log_c - np.log(-np.expm1(log_power - log_c))))
+    k, log_c, log_power = k[applies], log_c[applies], log_power[applies]
+    best = int(k[np.argmin(np.log(-np.expm1(log_power)) - log_c - np.log(-np.expm1(log_power - log_c)))])
+    power, c = Fraction(widened(eps)) ** (2 * best), moment(d, best, field)
+    return log_up((1 - power) / (c - power)) if power < c else None
 
 
 def _log_largest(bound: Callable[[int, Number, str], float | None], d: int, eps: Number, field: str) -> float | None:
     n = largest_n(bound, d, eps, field)
-    return None if n is None else math.log(n)
+    return None if n is None else log_up(Fraction(n))

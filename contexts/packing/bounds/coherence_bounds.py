@@ -3,28 +3,22 @@
 Every bound is a function of (d, n, field) that returns a number, or ``None`` where it does not apply; it never returns
 a number outside its range. Each is turned into an upper bound on the capacity N_ε(d) by :func:`largest_n`; the bounds
 that are functions of ε from the start stand in :mod:`~contexts.packing.bounds.levenshtein` and
-:mod:`~contexts.packing.bounds.capacity`. float64; relative error below 1e-12 unless a docstring says otherwise.
+:mod:`~contexts.packing.bounds.capacity`. Rounded down to float64, so that what is printed holds; within 1e-12 of the
+formula.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
+import mpmath
+import numpy as np
+
 from contexts.packing.bounds.levenshtein import levenshtein
+from contexts.packing.bounds.rounding import DIGITS, down, log_moments, moment, root_down, widened
 from contexts.packing.validation import HALF_DIMENSION, Number, check_epsilon, check_field, check_size, gerzon
-
-MAX_ORDER = 400
-
-
-def log_moment(d: int, order: int, field: str) -> float:
-    """ln E|⟨u,v⟩|^{2k} for v uniform on the sphere: −ln C(d+k−1, k) complex, Σ_j ln((2j+1)/(d+2j)) real."""
-    if field == "complex":
-        return math.lgamma(order + 1) + math.lgamma(d) - math.lgamma(d + order)
-    return (
-        math.lgamma(order + 0.5) - math.lgamma(0.5) + math.lgamma(d / 2) - math.lgamma(d / 2 + order)
-    )  # Π (1/2+j)/(d/2+j)
 
 
 def welch(d: int, n: Number, field: str, order: int | None = None) -> float | None:
@@ -33,21 +27,31 @@ def welch(d: int, n: Number, field: str, order: int | None = None) -> float | No
     Applies where n c_k > 1. Sources: Welch 1974 (complex, c_k = 1/C(d+k−1,k)); Sidelnikov 1974 (real, the larger c_k).
     """
     _check(d, n, field)
+    n = int(n)
     if order is not None:
         check_size("order", order)
-    best = None
-    for k in [order] if order is not None else range(1, MAX_ORDER + 1):
-        excess = n * math.exp(log_moment(d, k, field)) - 1
-        if n < 2 or excess <= 1e-13:  # the moments fall with k: no higher order applies
-            break
-        best = max(best or 0.0, min(1.0, excess / (n - 1)) ** (0.5 / k))
-    return best
+    elif n > d:
+        order = _best_order(d, n, field)
+    if n < 2 or order is None:
+        return None
+    excess = n * moment(d, order, field) - 1
+    return root_down(min(excess / (n - 1), Fraction(1)), 2 * order) if excess > 0 else None
+
+
+def _best_order(d: int, n: int, field: str) -> int:
+    """The order k of the largest Welch bound, by float64; the first one always applies for n > d."""
+    log_n = float(mpmath.log(n))
+    excess = log_n + log_moments(d, field)  # ln n c_k: the moments fall with k
+    k = np.arange(1, max(1, int(np.count_nonzero(excess > 1e-12))) + 1)
+    with np.errstate(over="ignore"):  # beyond float64: there ln(e^x − 1) is x
+        logs = np.where(excess[: len(k)] > 700, excess[: len(k)], np.log(np.expm1(excess[: len(k)])))
+    return int(k[np.argmax((logs - log_n) / k)])
 
 
 def rankin(d: int, n: Number, field: str) -> float | None:
     """Rankin's (orthoplex) bound: μ ≥ 1/√d once n exceeds Gerzon's number (Rankin 1955)."""
     _check(d, n, field)
-    return 1 / math.sqrt(d) if n > gerzon(d, field) else None
+    return root_down(Fraction(1, d)) if n > gerzon(d, field) else None
 
 
 def levenshtein_second(d: int, n: Number, field: str) -> float | None:
@@ -58,8 +62,10 @@ def levenshtein_second(d: int, n: Number, field: str) -> float | None:
     _check(d, n, field)
     if n <= gerzon(d, field):
         return None
-    m = HALF_DIMENSION[field]
-    return math.sqrt((n * (m + 1) - d * (m * d + 1)) / ((n - d) * (m * d + 1)))
+    n = int(n)
+    if field == "real":
+        return root_down(Fraction(3 * n - d * (d + 2), (n - d) * (d + 2)))
+    return root_down(Fraction(2 * n - d * (d + 1), (n - d) * (d + 1)))
 
 
 def bukh_cox(d: int, n: Number, field: str) -> float | None:
@@ -70,9 +76,10 @@ def bukh_cox(d: int, n: Number, field: str) -> float | None:
     _check(d, n, field)
     if n <= d:
         return None
-    m, k = HALF_DIMENSION[field], n - d
-    size = k * (1 + m * (k - 1))
-    return size / (n * (1 + m * (k - 1) * math.sqrt(1 / m + k)) - size)
+    m, k = HALF_DIMENSION[field], int(n) - d
+    with mpmath.workdps(DIGITS):
+        size = k * (1 + mpmath.mpf(m) * (k - 1))
+        return down(size / (n * (1 + m * (k - 1) * mpmath.sqrt(1 / m + k)) - size))
 
 
 def plane(d: int, n: Number, field: str) -> float | None:
@@ -84,10 +91,12 @@ def plane(d: int, n: Number, field: str) -> float | None:
     _check(d, n, field)
     if d != 2 or n < (2 if field == "real" else 3):
         return None
-    if field == "real":
-        return max(0.0, math.cos(math.pi / n)) if n > 2 else 0.0
-    omega = math.pi * n / (6 * (n - 2))
-    return math.sqrt(max(0.0, (1 + (1 / math.tan(omega) ** 2 - 1) / 2) / 2))
+    n = int(n)
+    with mpmath.workdps(DIGITS):
+        if field == "real":
+            return down(mpmath.cospi(1 / mpmath.mpf(n))) if n > 2 else 0.0
+        cosine = (mpmath.cot(mpmath.pi * n / (6 * (n - 2))) ** 2 - 1) / 2
+        return down(mpmath.sqrt(max(mpmath.mpf(0), (1 + cosine) / 2)))
 
 
 class CoherenceBound(NamedTuple):
@@ -146,7 +155,7 @@ def largest_n(bound: Callable[[int, Number, str], float | None], d: int, eps: Nu
 
 def _exceeds(bound: Number | None, eps: Number) -> bool:
     # a bound met with equality must not be read as violated because of rounding
-    return bound is not None and bound > eps * (1 + 1e-12)
+    return bound is not None and bound > widened(eps)
 
 
 def _check(d: int, n: Number, field: str) -> None:

@@ -8,6 +8,7 @@ Jacobi polynomials P^{(a,b)}(x), a = (d−3)/2, b = −1/2 real, a = d−2, b = 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,9 +18,9 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import brentq
 
+from contexts.packing.bounds.rounding import DIGITS, log_up, root_down, up, widened
 from contexts.packing.validation import Number, check_epsilon, check_field, check_size, gerzon
 
-DIGITS = 40
 MAX_ORDER = 4000
 
 
@@ -27,13 +28,14 @@ def log_levenshtein(d: int, eps: Number, field: str) -> float | None:
     """ln of Levenshtein's upper bound on the number of lines of R^d or C^d with coherence at most ε.
 
     The order is the one whose interval holds ε. None for d = 1, for ε = 1 and when the order would pass 4000 (ε close
-    to 1): the bound does not apply there. Relative error of the bound below 1e-12.
+    to 1): the bound does not apply there. Rounded up, for every number that rounds to ε; relative error below 1e-12.
     """
     check_size("d", d)
     check_epsilon(eps)
     check_field(field)
     if d == 1 or eps == 1:
         return None
+    eps = widened(eps)
     found = _order(d, 2 * eps * eps - 1, field)
     if found is None:
         return None
@@ -46,20 +48,22 @@ def log_levenshtein(d: int, eps: Number, field: str) -> float | None:
         inner_s, inner_one = _orthonormal(a + 1, b + shift, k - 1, s), _orthonormal(a + 1, b + shift, k - 1, one)
         ratio = (inner_s[k - 1] / inner_one[k - 1]) / (at_s[k] / at_one[k])
         scale = d if even else 1  # 2/(1 + E x) = 1/E t = d
-        return float(mpmath.log(scale * (1 - ratio) * sum(p * p for p in at_one[:k])))
+        return up(mpmath.log(scale * (1 - ratio) * sum(p * p for p in at_one[:k])))
 
 
 def levenshtein(d: int, n: Number, field: str) -> float | None:
     """Levenshtein's bound of every order, inverted: the least coherence it allows n lines of R^d or C^d.
 
-    Applies for n > d ≥ 2. Found by Brent's method on ln N(ε) and rounded down by 1e-12, so that it stays a bound.
+    Applies for n > d ≥ 2. Found by Brent's method on ln N(ε) and then lowered until the bound at the number returned is
+    below ln n, so that it holds; within 1e-11 of the root.
     """
     check_size("d", d)
     check_size("n", n)
     check_field(field)
     if d == 1 or n <= d:
         return None
-    target = float(mpmath.log(n))
+    n = int(n)
+    target = log_up(Fraction(n))
 
     def excess(eps: Number) -> float:
         value = log_levenshtein(d, eps, field)
@@ -70,10 +74,14 @@ def levenshtein(d: int, n: Number, field: str) -> float | None:
     while excess(high) < 0:
         low, high = high, float(np.sqrt(1 - (1 - high * high) / 2))
     if n <= gerzon(d, field):  # the bound of order 1 in closed form (Welch): exact where roots lose digits
-        first = float(np.sqrt((n - d) / (d * (n - 1))))
+        first = root_down(Fraction(n - d, d * (n - 1)))
         if abs(excess(first)) < 1e-12:
-            return first * (1 - 1e-14)
-    return float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14)) * (1 - 1e-12)
+            return first
+    root = float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
+    margin = 1e-13
+    while excess(root * (1 - margin)) >= -2 * math.ulp(target):  # ln n itself was rounded up
+        margin *= 4
+    return root * (1 - margin)
 
 
 @dataclass(frozen=True)

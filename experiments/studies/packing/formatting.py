@@ -6,13 +6,17 @@ import math
 
 
 def whole(log_n: float | None, up: bool) -> int | float | None:
-    """The whole number a bound means: at least ⌈N⌉ (``up``) or at most ⌊N⌋, 1e-9 forgiven; None past 1e308."""
+    """The whole number a bound means, rounded outwards: at least ⌈N⌉ (``up``) or at most ⌊N⌋; None past 1e308.
+
+    1e-9 N, at most 1/4, is forgiven, and what e^x loses of x in float64.
+    """
     if log_n is None or log_n > 709:
         return None
     n = math.exp(log_n)
+    lost = n * (1 + abs(log_n)) * 2**-51
+    slack = min(1e-9 * n, 0.25) + lost  # more would take whole vectors away: 10^9 must not become 999,999,999
     if n > 2**53:
-        return n
-    slack = min(1e-9 * n, 0.25)  # more would take whole vectors away: 10^9 must not become 999,999,999
+        return n - lost if up else n + lost
     return math.ceil(n - slack) if up else math.floor(n + slack)
 
 
