@@ -18,11 +18,17 @@ Event = dict[str, Any]
 
 
 class EventLog:
-    """The log at ``path``; :meth:`rewind` opens it for writing."""
+    """The log at ``path``; :meth:`rewind` opens it for writing, and leaving its ``with`` block closes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: IO[str] | None = None
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def rewind(self, events: Sequence[Mapping[str, Any]]) -> bool:
         """Make ``events`` the log's content and open it for more; whether the log held them before (and perhaps more,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import shutil
 import signal
@@ -13,8 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from scipy.stats import t
 
+from experiments.runs import state_file
+from experiments.runs.state_tree import load_tree, save_tree
 from qattn.circuits.train import Fit
 
 TRAIN = "train: {task: state, target: ghz, optimizer: adam, lr: 0.1, steps: 10}\n"
@@ -57,9 +59,10 @@ def test_resuming_with_another_circuit_is_refused(ask, spec: Path, trained: Path
     assert contents(trained) == before
 
 
-@pytest.mark.parametrize("lost", ["train_state.pt", "metrics.jsonl", "train.json"])
+@pytest.mark.parametrize("lost", ["train_state.safetensors", "train.json"])
 def test_a_lost_file_is_named_and_nothing_is_overwritten(ask, spec: Path, trained: Path, lost: str) -> None:
     (trained / lost).unlink()
+    state_file.previous(trained / lost).unlink(missing_ok=True)
     before = contents(trained)
     refused(ask("train", spec, "--set", "train.steps=20", "--out", trained, "--resume"), lost, "train anew in another")
     assert contents(trained) == before
@@ -73,14 +76,12 @@ def test_a_run_killed_before_its_first_save_can_be_resumed(ask, spec: Path, tmp_
     assert ask("train", spec, "--out", tmp_path / "o", "--resume", "--json").json["steps"] == 10
 
 
-class Evil:
-    def __reduce__(self) -> tuple:
-        return os.mkdir, ("executed",)
-
-
 def saved(change: Callable[[dict], object]) -> Callable[[Path], None]:
+    """The state with its training changed, checksums and all: a state of something else."""
+
     def spoil(path: Path) -> None:
-        torch.save(change(torch.load(path, weights_only=True)), path)
+        tree, _ = load_tree(path, "")
+        save_tree(path, {**tree, "fit": change(tree["fit"])})
 
     return spoil
 
@@ -90,35 +91,102 @@ def sgd_for_adam(state: dict) -> dict:
     return state
 
 
+def alone(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """The newest state changed, and none before it."""
+
+    def spoil(path: Path) -> None:
+        path.write_bytes(change(path.read_bytes()))
+        state_file.previous(path).unlink(missing_ok=True)
+
+    return spoil
+
+
+STATE = "train_state.safetensors"
 DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "empty": ("train_state.pt", lambda p: p.write_bytes(b"")),
-    "junk": ("train_state.pt", lambda p: p.write_bytes(b"no state at all")),
-    "truncated": ("train_state.pt", lambda p: p.write_bytes(p.read_bytes()[:-200])),
-    "pickle": ("train_state.pt", lambda p: p.write_bytes(pickle.dumps(Evil()))),
-    "list": ("train_state.pt", saved(lambda s: [1, 2])),
-    "other keys": ("train_state.pt", saved(lambda s: {"a": 1})),
-    "steps in words": ("train_state.pt", saved(lambda s: {**s, "steps": "x"})),
-    "NaN": ("train_state.pt", saved(lambda s: {**s, "parameters": s["parameters"] * float("nan")})),
-    "too many parameters": ("train_state.pt", saved(lambda s: {**s, "parameters": torch.zeros(3)})),
-    "optimizer of no kind": ("train_state.pt", saved(lambda s: {**s, "optimizer": {"a": 1}})),
-    "optimizer of another kind": ("train_state.pt", saved(sgd_for_adam)),
+    "empty": (STATE, alone(lambda raw: b"")),
+    "junk": (STATE, alone(lambda raw: b"no state at all")),
+    "truncated": (STATE, alone(lambda raw: raw[:-200])),
+    "a bit": (STATE, alone(lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]))),
+    "pickle": (STATE, alone(lambda raw: pickle.dumps([1]))),
+    "list": (STATE, saved(lambda s: [1, 2])),
+    "other keys": (STATE, saved(lambda s: {"a": 1})),
+    "steps in words": (STATE, saved(lambda s: {**s, "steps": "x"})),
+    "another number of steps": (STATE, saved(lambda s: {**s, "steps": 9})),
+    "NaN": (STATE, saved(lambda s: {**s, "parameters": s["parameters"] * float("nan")})),
+    "too many parameters": (STATE, saved(lambda s: {**s, "parameters": torch.zeros(3)})),
+    "optimizer of no kind": (STATE, saved(lambda s: {**s, "optimizer": {"a": 1}})),
+    "optimizer of another kind": (STATE, saved(sgd_for_adam)),
     "half a JSON": ("train.json", lambda p: p.write_text("{")),
     "bytes in JSON": ("train.json", lambda p: p.write_bytes(b"\xff\xfe")),
-    "bytes in metrics": ("metrics.jsonl", lambda p: p.write_bytes(b"\xff\xfe")),
-    "one row": ("metrics.jsonl", lambda p: p.write_text(p.read_text().splitlines()[0] + "\n")),
-    "rows of something else": ("metrics.jsonl", lambda p: p.write_text("[]\n" * 10)),
+    "a digit in JSON": ("train.json", lambda p: p.write_text(p.read_text().replace("0.1", "0.2"))),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_one_sentence(ask, spec: Path, trained: Path, monkeypatch, damage: str) -> None:
-    monkeypatch.chdir(trained.parent)
+def test_a_damaged_file_is_one_sentence(ask, spec: Path, trained: Path, damage: str) -> None:
     name, spoil = DAMAGES[damage]
     spoil(trained / name)
     before = contents(trained)
-    refused(ask("train", spec, "--out", trained, "--resume"), f"{trained / name}: damaged", "train anew in another")
+    refused(ask("train", spec, "--out", trained, "--resume"), f"{trained / name}:", "train anew in another")
     assert contents(trained) == before
-    assert not Path("executed").exists()
+
+
+@pytest.mark.parametrize("text", [None, b"\xff\xfe", b"[]\n" * 10, b'{"step": 1}\n'])
+def test_a_lost_or_damaged_log_is_written_anew_from_the_state(ask, spec: Path, trained: Path, text) -> None:
+    log = trained / "metrics.jsonl"
+    whole = log.read_bytes()
+    log.unlink() if text is None else log.write_bytes(text)
+    assert ask("train", spec, "--out", trained, "--resume").code == 0
+    assert log.read_bytes() == whole
+
+
+def test_a_damaged_state_gives_way_to_the_one_before(ask, spec: Path, tmp_path: Path, trained: Path) -> None:
+    result = json.loads((trained / "result.json").read_text())
+    path = trained / STATE
+    path.write_bytes(path.read_bytes()[:-9])
+    answer = ask("train", spec, "--out", trained, "--resume", "--json")
+    assert answer.code == 0
+    assert "the state before it is used" in answer.err
+    assert answer.json["loss"] == result["loss"]
+
+
+def test_a_training_of_the_old_version_is_refused_by_name(ask, spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "o").mkdir()
+    torch.save({}, tmp_path / "o" / "train_state.pt")
+    refused(ask("train", spec, "--out", tmp_path / "o", "--resume"), "qattn 0.1.0", "new --out")
+
+
+def test_two_trainings_in_one_folder_do_not_fight(ask, spec: Path, trained: Path) -> None:
+    with FileLock(trained / ".lock"):
+        refused(ask("train", spec, "--out", trained, "--resume"), "another qattn is running a training there")
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "lbfgs", "qng"])
+def test_a_killed_training_ends_bit_for_bit(ask, spec: Path, tmp_path: Path, monkeypatch, optimizer: str) -> None:
+    step = Fit.step
+
+    def killed(self: Fit) -> float:
+        if self.steps == 7:
+            raise MemoryError
+        return step(self)
+
+    spec.write_text(SPEC.replace("adam", optimizer))
+    assert ask("train", spec, "--out", tmp_path / "whole").code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Fit, "step", killed)
+        with pytest.raises(MemoryError):
+            ask("train", spec, "--out", tmp_path / "o")
+    assert ask("train", spec, "--out", tmp_path / "o", "--resume").code == 0
+    trained = [(tmp_path / out / "circuit.json").read_bytes() for out in ("o", "whole")]
+    assert trained[0] == trained[1]
+    losses = [
+        [
+            (row["step"], row["loss"])
+            for row in map(json.loads, (tmp_path / out / "metrics.jsonl").read_text().splitlines())
+        ]
+        for out in ("o", "whole")
+    ]
+    assert losses[0] == losses[1]
 
 
 def test_ctrl_c_loses_no_step(ask, spec: Path, tmp_path: Path, monkeypatch) -> None:
@@ -134,7 +202,7 @@ def test_ctrl_c_loses_no_step(ask, spec: Path, tmp_path: Path, monkeypatch) -> N
     with monkeypatch.context() as patch:
         patch.setattr(Fit, "step", interrupted)
         assert ask("train", spec, *many, "--out", tmp_path / "o").code == 130
-    assert torch.load(tmp_path / "o" / "train_state.pt", weights_only=True)["steps"] == 37
+    assert load_tree(tmp_path / "o" / STATE, "")[0]["fit"]["steps"] == 37
     again = ask("train", spec, *many, "--out", tmp_path / "o", "--resume", "--json").json
     assert (again["steps"], again["loss"]) == (100, whole["loss"])
 
@@ -142,13 +210,13 @@ def test_ctrl_c_loses_no_step(ask, spec: Path, tmp_path: Path, monkeypatch) -> N
 def test_resuming_needs_a_folder_and_more_steps_and_goes_on_counting_seconds(ask, spec: Path, trained: Path) -> None:
     refused(ask("train", "missing.yaml", "--resume"), "--out")
     refused(ask("train", spec, "--set", "train.steps=5", "--out", trained, "--resume"), "10 steps", "train.steps 5")
-    rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
-    late = [{**row, "seconds": row["seconds"] + 1000} for row in rows]
-    (trained / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in late))
+    tree, _ = load_tree(trained / STATE, "")
+    save_tree(trained / STATE, {**tree, "rows": [{**row, "seconds": row["seconds"] + 1000} for row in tree["rows"]]})
     ask("train", spec, "--set", "train.steps=12", "--out", trained, "--resume")
     seconds = [json.loads(line)["seconds"] for line in (trained / "metrics.jsonl").read_text().splitlines()]
     assert len(seconds) == 12
     assert seconds == sorted(seconds)
+    assert seconds[0] > 1000
 
 
 @pytest.mark.parametrize("way", [("--seeds", "3"), ("--set", "train.seeds=3")])
