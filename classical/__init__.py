@@ -2,6 +2,7 @@
 
 from classical.config import TransformerConfig
 from classical.counted import CountedLM
+from classical.kneser_ney import KneserNey
 from classical.lstm import LSTM
 from classical.ngram import NGram
 from classical.presets import PRESETS, gpt2_style, llama, modern, vanilla
@@ -18,6 +19,7 @@ __all__ = [
     "vanilla",
     "llama",
     "NGram",
+    "KneserNey",
     "CountedLM",
     "LSTM",
     "sample",

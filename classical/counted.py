@@ -10,17 +10,19 @@ from classical.ngram import NGram
 
 
 class CountedLM(nn.Module):
-    """:class:`classical.NGram` behind the contract of a language model. Call :meth:`count` once; nothing is trained.
+    """An :class:`classical.NGram` (or :class:`classical.KneserNey`) behind the contract of a language model.
+
+    Call :meth:`count` once; nothing is trained.
 
     `forward` gives float64, whatever the experiment's dtype: counting has no rounding to save.
     """
 
     context_limit: int | None = None
 
-    def __init__(self, order: int, vocab: int, k: float = 0.1):
+    def __init__(self, counter: NGram):
         super().__init__()
-        self.counter = NGram(order, vocab, k)
-        for level in range(order):
+        self.counter = counter
+        for level in range(counter.order):
             for part in ("keys", "counts"):
                 self.register_buffer(f"{part}_{level}", torch.zeros(0, dtype=torch.int64))
 

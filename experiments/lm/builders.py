@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 from classical.counted import CountedLM
+from classical.kneser_ney import KneserNey
 from classical.lstm import LSTM
+from classical.ngram import NGram
 from classical.presets import PRESETS
 from classical.transformer import Transformer
 from experiments.errors import UserError
@@ -73,7 +75,9 @@ def lstm(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.
 
 
 def ngram(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
-    return CountedLM(config.order, vocab, config.k)
+    if config.smoothing == "kneser_ney":
+        return CountedLM(KneserNey(config.order, vocab, config.discount))
+    return CountedLM(NGram(config.order, vocab, config.k))
 
 
 BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {

@@ -16,6 +16,9 @@ from pydantic import BaseModel, ValidationError
 from experiments.errors import UserError
 from experiments.runs.json_files import read_record
 
+SAME_WINDOWS = ", same windows"
+"""How the name of a floor ends that was measured inside the models' windows instead of on the running text."""
+
 
 class Failure(BaseModel):
     """Where and why a run stopped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from experiments.lm.results_schema import SAME_WINDOWS
 from experiments.stats.compare import AUDIT
 
 
@@ -107,13 +108,18 @@ def _audit(model: str, entry: Mapping[str, Any]) -> str:
 
 
 def _floor(measured: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
-    bigram = task["floor"].get("bigram")
-    if bigram is None or task["metric"] != "val_nats" or not measured:
+    """How the models stand to the strongest counts in their own windows; in older results, to bigrams."""
+    fair = [name for name in task["floor"] if name.endswith(SAME_WINDOWS)]
+    name = fair[0] if fair else "bigram"
+    floor = task["floor"].get(name)
+    if floor is None or task["metric"] != "val_nats" or not measured:
         return []
-    above = [model for model, entry in measured.items() if entry["val_nats"]["mean"] >= bigram]
+    counts = f"the {name.removesuffix(SAME_WINDOWS)} floor of {floor:.3f} nats" + (" (same windows)" if fair else "")
+    below = [model for model, entry in measured.items() if entry["val_nats"]["mean"] < floor]
+    if not below:
+        return [f"{'It is not' if len(measured) == 1 else 'No model is'} below {counts}."]
+    above = [model for model in measured if model not in below]
     if above:
-        return [f"Not below the bigram floor of {bigram:.3f} nats: {', '.join(above)}."]
-    if len(measured) == 1:
-        return [f"It is below the bigram floor of {bigram:.3f} nats."]
-    who = "Both models" if len(measured) == 2 else f"All {len(measured)} models"
-    return [f"{who} are below the bigram floor of {bigram:.3f} nats."]
+        return [f"Not below {counts}: {', '.join(above)}."]
+    who = {1: "It is", 2: "Both models are"}.get(len(measured), f"All {len(measured)} models are")
+    return [f"{who} below {counts}."]

@@ -38,6 +38,18 @@ class _Written(Strict):
     seed: NonNegativeInt
 
 
+ADDED: dict[str, dict[str, Any]] = {"ngram": {"smoothing": "add_k", "discount": None}}
+"""By kind: fields that came after version 0.1, with the values that a run without them has. At these values they are
+not part of its identity, so that folders from before are known again."""
+
+
+def _identifying(config: ModelConfig | TaskConfig) -> dict[str, Any]:
+    """What identifies a model or a task: its fields, but those of :data:`ADDED` at their old values."""
+    added = ADDED.get(config.kind, {})
+    data = config.model_dump(mode="json")
+    return {key: value for key, value in data.items() if key not in added or value != added[key]}
+
+
 @dataclass(frozen=True)
 class Job:
     """One model learns one task from one seed."""
@@ -56,11 +68,11 @@ class Job:
         logs and checkpoints are not. Evaluation times are (they are in the result), and so are threads (they change
         the order of sums, so the last bits).
         """
-        task = self.task.model_dump(mode="json")
+        task = _identifying(self.task)
         task.pop("path", None)
         content = {
             "task": task | {"files": [_sha256(path, path.stat().st_mtime_ns) for path in self.task.files()]},
-            "model": self.model.model_dump(mode="json"),
+            "model": _identifying(self.model),
             "training": self.training.model_dump(mode="json", exclude=WITHOUT_EFFECT),
             "seed": self.seed,
         }

@@ -105,17 +105,28 @@ class LstmModel(ModelConfig):
 
 
 class NgramModel(ModelConfig):
-    """Counts of n-grams with add-k smoothing: no training, one pass over the training split."""
+    """Counts of n-grams: no training, one pass over the training split."""
 
-    note: ClassVar[str] = "add-k counts of n-grams, the floor under every model of texts"
+    note: ClassVar[str] = "counts of n-grams (add-k or Kneser–Ney), the floor under every model of texts"
     trains: ClassVar[bool] = False
 
     kind: Literal["ngram"]
     """`ngram`"""
     order: Annotated[int, Field(ge=1, le=12)] = 4
     """Tokens of an n-gram, the predicted one included."""
+    smoothing: Literal["add_k", "kneser_ney"] = "add_k"
+    """`add_k` adds `k` to every count; `kneser_ney` interpolates all orders (Kneser and Ney 1995), far stronger."""
     k: Positive = 0.1
-    """What is added to every count."""
+    """What `add_k` adds."""
+    discount: Annotated[float, Field(gt=0, le=1)] | None = None
+    """What `kneser_ney` takes from every count; null is three discounts per order, estimated from the counts of counts
+    (modified Kneser–Ney, Chen and Goodman 1999)."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.discount is not None and self.smoothing != "kneser_ney":
+            yield "discount", "smoothing: kneser_ney beside it", f"smoothing: {self.smoothing}", ("smoothing",)
+        if "k" in self.model_fields_set and self.smoothing == "kneser_ney" and self.k != 0.1:
+            yield "k", "smoothing: add_k beside it", "smoothing: kneser_ney", ("smoothing",)
 
 
 MODELS: dict[str, type[ModelConfig]] = {

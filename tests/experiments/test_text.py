@@ -42,6 +42,15 @@ def test_published_ngram_floors() -> None:
     assert bits == pytest.approx([4.829, 3.583, 2.952, 2.574], abs=6e-4)
 
 
+def test_the_floor_of_tiny_shakespeare_is_kneser_neys_best_order() -> None:
+    """Modified Kneser–Ney of order 7; like every window model it loses a little at the windows' first characters."""
+    floors = text_task("t", "tinyshakespeare").floors()
+    assert floors["Kneser–Ney 7-gram"] == pytest.approx(1.5165, abs=1e-4)
+    assert floors["Kneser–Ney 5-gram"] == pytest.approx(1.5611, abs=1e-4)
+    assert floors["Kneser–Ney 7-gram, same windows"] == pytest.approx(1.5423, abs=1e-4)
+    assert min(floors.values()) == floors["Kneser–Ney 7-gram"]
+
+
 @given(st.text(min_size=1))
 def test_tokenizers_give_the_text_back(text: str) -> None:
     assert CharacterTokenizer.fit(text).decode(CharacterTokenizer.fit(text).encode(text)) == text

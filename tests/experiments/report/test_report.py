@@ -176,6 +176,12 @@ def test_the_answer_names_a_model_above_the_floor(runs, tasks):
     assert "Not below the bigram floor of 1.700 nats: gpt2_style." in text
 
 
+def test_where_kneser_ney_was_counted_the_answer_measures_the_models_by_it(runs, tasks):
+    tasks[TASK]["floor"] |= {"Kneser–Ney 7-gram": 1.0, "Kneser–Ney 7-gram, same windows": 1.1}
+    text = " ".join(answer(summarise(runs, tasks, {}, "invented"))[TASK])
+    assert "No model is below the Kneser–Ney 7-gram floor of 1.100 nats (same windows)." in text
+
+
 def test_the_final_loss_figure_shows_the_numbers(runs, tasks):
     summary = summarise(runs, tasks, {}, "invented")
     (axes,) = draw(summary, runs)[TASK]["final_loss"].axes
