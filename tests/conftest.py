@@ -14,6 +14,9 @@ from jaxtyping import install_import_hook
 
 hook = install_import_hook(["qattn", "classical", "contexts"], "beartype.beartype")
 
+import hypothesis  # noqa: E402
 import torch  # noqa: E402
 
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("untimed")
 torch.set_num_threads(1)
