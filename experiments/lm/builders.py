@@ -22,6 +22,7 @@ from qattn.lm.born_machine import BornMachineConfig, BornMachineLM
 from qattn.lm.circuit import CircuitConfig, CircuitLM
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
 from qattn.lm.mean_field import MeanFieldConfig, MeanFieldLM
+from qattn.lm.no_register import NoRegisterConfig, NoRegisterLM
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
@@ -50,6 +51,10 @@ def mean_field(config: Any, vocab: int, block: int, generator: torch.Generator) 
 
 def recurrent(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
     return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
+
+
+def no_register(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
+    return NoRegisterLM(NoRegisterConfig(vocab=vocab, **_chosen(config, vocab)), generator=generator)
 
 
 def permutation(config: Any, vocab: int, block: int, generator: torch.Generator) -> nn.Module:
@@ -89,6 +94,8 @@ BUILDERS: dict[str, Callable[[Any, int, int, torch.Generator], nn.Module]] = {
     "born_machine": born_machine,
     "circuit": circuit,
     "permutation": permutation,
+    "no_register": no_register,
+    "classical_recurrent": recurrent,
     "lstm": lstm,
     "ngram": ngram,
 }

@@ -47,6 +47,8 @@ FAMOUS = {
     "optimizer": "optim optimiser",
     "init_scale": "near init_std initializer_range",
     "angle_init_scale": "gain",
+    "token": "linear",
+    "additive": "ngram",
     "rotary": "rope",
     "layer": "layernorm layer_norm ln",
     "rms": "rmsnorm rms_norm",

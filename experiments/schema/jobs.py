@@ -22,7 +22,8 @@ from experiments.schema.resolve import Experiment
 from experiments.schema.task_kinds import TaskConfig
 
 RENAMED = {"near": "init_scale", "gain": "angle_init_scale"}
-"""Keys of a model that records written before the keys were renamed have under their old names."""
+RENAMED_CONTROLS = {"linear": "token", "ngram": "additive"}
+"""Keys and values of a model that records written before the keys were renamed have under their old names."""
 WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer", "tasks", "search"}
 """Of the training: its optimizer is in the model, what is different on a task is in the other fields by then."""
 
@@ -104,7 +105,10 @@ def _with_new_names(data: Any) -> Any:
     """A stored job with the keys of its model as this version calls them."""
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         return data
-    return data | {"model": {RENAMED.get(key, key): value for key, value in data["model"].items()}}
+    model = {RENAMED.get(key, key): value for key, value in data["model"].items()}
+    if model.get("control") in RENAMED_CONTROLS:
+        model["control"] = RENAMED_CONTROLS[model["control"]]
+    return data | {"model": model}
 
 
 def jobs(experiment: Experiment) -> list[Job]:

@@ -8,10 +8,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from experiments.schema.base import Clash, Positive, PositiveInt
+from experiments.schema.controlled_models import NoRegisterModel
 from experiments.schema.model_base import ModelConfig
 from experiments.schema.string_models import BornMachineModel
 from experiments.schema.unitary_models import (
     CircuitModel,
+    ClassicalRecurrentModel,
     InstrumentModel,
     MeanFieldModel,
     PermutationModel,
@@ -138,6 +140,8 @@ MODELS: dict[str, type[ModelConfig]] = {
     "born_machine": BornMachineModel,
     "circuit": CircuitModel,
     "permutation": PermutationModel,
+    "no_register": NoRegisterModel,
+    "classical_recurrent": ClassicalRecurrentModel,
     "lstm": LstmModel,
     "ngram": NgramModel,
 }

@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from experiments.schema.base import Clash, NonNegative, Positive, PositiveInt
+from experiments.schema.controlled_models import Control, ControlledModel
 from experiments.schema.model_base import ModelConfig
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Rank = PositiveInt | Literal["fit"]
 
 
-def control_clashes(model: Any) -> Iterator[Clash]:
-    """Fields of the classical control that its kind has no use for."""
-    if model.hidden is not None and model.control != "mlp":
-        got = f"control: {model.control}, which has no hidden layer; remove hidden"
-        yield "hidden", "control: mlp beside it", got, ("control",)
-    if model.ngram is not None and model.control == "linear":
-        got = "control: linear, which sees one token; remove ngram"
-        yield "ngram", "control: ngram or mlp beside it", got, ("control",)
-
-
-def filled_control(model: Any) -> dict[str, object]:
-    """What the null fields of the classical control stand for."""
-    values: dict[str, object] = {}
-    if model.control != "linear" and model.ngram is None:
-        values["ngram"] = 4
-    if model.control == "mlp" and model.hidden is None:
-        values["hidden"] = 512
-    return values
-
-
-class UnitaryModel(ModelConfig):
+class UnitaryModel(ControlledModel):
     """States move by unitaries alone: phases set by the tokens, learned mixers, one Born measurement at the end."""
 
     note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
@@ -50,32 +31,16 @@ class UnitaryModel(ModelConfig):
     which can be checked only when the text has been read."""
     layers: PositiveInt = 4
     """Number of controlled phases, each followed by a mixer."""
-    heads: PositiveInt = 4
-    """Groups of register dimensions that share an attention score."""
-    key_dim: PositiveInt = 16
-    """Length of queries and keys."""
-    control: Literal["linear", "ngram", "mlp"] = "mlp"
-    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
-    ngram: PositiveInt | None = None
-    """Tokens the control looks at, with control ngram or mlp; null is 4."""
-    hidden: PositiveInt | None = None
-    """Width of the control's hidden layer, with control mlp; null is 512."""
-    embedding: PositiveInt = 64
-    """Length of the control's token embeddings."""
     readout: Literal["povm", "projective", "overlap", "softmax"] = "povm"
     """`povm`: an isometry to vocabulary times `rank` outcomes; `projective`: projectors of the register itself. To
     compare with: `overlap` with the tokens' input states, renormalised, and `softmax` of a linear map of the state."""
     rank: Rank | None = None
     """Outcomes summed for one token, with readout povm, of which rank times the vocabulary must reach `dim`; null is 4,
     `fit` the least that does, and at least 4."""
-    decay: Literal["fixed", "learned"] = "fixed"
-    """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
     init_scale: NonNegative = 0.3
     """How far from the identity the mixers start. Random mixers (Haar) scramble the angles and do not train."""
-    angle_init_scale: Positive = 0.2
-    """Size of the angles at the start."""
     dephasing: Share = 0.0
     """Ablation: share of every coherence lost before each mixer. Costs a factor `dim` (a density matrix)."""
     unistochastic: bool = False
@@ -89,7 +54,7 @@ class UnitaryModel(ModelConfig):
             yield "dim", expected, str(self.dim), ("field",)
         elif self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
-        yield from control_clashes(self)
+        yield from super().clashes()
         if self.rank is not None and self.readout != "povm":
             why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
             yield "rank", "readout: povm beside it", f"readout: {self.readout}, {why}; remove rank", ("readout",)
@@ -98,15 +63,13 @@ class UnitaryModel(ModelConfig):
             yield "readout", "a measurement", got, ("dephasing", "unistochastic")
 
     def widths(self) -> dict[str, int]:
-        hidden = {"hidden": 1} if self.control == "mlp" else {}
-        return {"dim": self.heads * (2 if self.field == "real" else 1), **hidden, "embedding": 1}
+        return {"dim": self.heads * (2 if self.field == "real" else 1), **super().widths()}
 
     def filled(self) -> dict[str, object]:
-        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+        return super().filled() | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
     def recommended_rates(self) -> dict[str, float]:
-        embedding = 4e-3 if self.control == "mlp" else 1e-2
-        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3}
+        return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
 
 
 class MeanFieldModel(UnitaryModel):
@@ -126,8 +89,8 @@ class MeanFieldModel(UnitaryModel):
         for name, value in (("dephasing", self.dephasing), ("unistochastic", self.unistochastic)):
             if value:
                 yield name, "0 or false in kind mean_field, whose angles need state vectors", str(value).lower(), ()
-        if self.readout in ("overlap", "softmax"):
-            yield "readout", "'povm' or 'projective' in kind mean_field", f"'{self.readout}'", ()
+        if self.readout == "overlap":
+            yield "readout", "'povm', 'projective' or 'softmax' in kind mean_field", "'overlap'", ()
         if self.frozen:
             yield "frozen", "an empty list in kind mean_field", ", ".join(self.frozen), ()
 
@@ -135,7 +98,7 @@ class MeanFieldModel(UnitaryModel):
         return {**super().recommended_rates(), "field": 4e-3}
 
 
-class CircuitModel(ModelConfig):
+class CircuitModel(ControlledModel):
     """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 
     note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
@@ -155,32 +118,17 @@ class CircuitModel(ModelConfig):
     """Repetitions of the ansatz within a mixer."""
     pairs: Literal["ring", "all"] = "all"
     """Which wires a ZZ angle set by the text couples: neighbours on a ring, or all pairs."""
-    heads: PositiveInt = 4
-    """Groups of angles that share an attention score; divides the angles of a layer, one a qubit and one a pair."""
-    key_dim: PositiveInt = 16
-    """Length of queries and keys."""
-    control: Literal["linear", "ngram", "mlp"] = "mlp"
-    """What turns tokens into angles: `linear` in one embedding, in the last `ngram` embeddings, or an `mlp` on them."""
-    ngram: PositiveInt | None = None
-    """Tokens the control looks at, with control ngram or mlp; null is 4."""
-    hidden: PositiveInt | None = None
-    """Width of the control's hidden layer, with control mlp; null is 512."""
-    embedding: PositiveInt = 64
-    """Length of the control's token embeddings."""
-    readout: Literal["projective", "povm"] = "projective"
+    readout: Literal["projective", "povm", "softmax"] = "projective"
     """`projective`: every wire is measured, bit string b means token b modulo the vocabulary; `povm`: a dense isometry
-    to vocabulary times `rank` outcomes, one large matrix that is not made of gates."""
+    to vocabulary times `rank` outcomes, one large matrix that is not made of gates. To compare with: `softmax` of an
+    affine map of the state, which is no measurement."""
     rank: Rank | None = None
     """Outcomes summed for one token, with readout povm: `rank` times the vocabulary is at least 2^qubits; null is 4,
     `fit` the least that does, and at least 4."""
-    decay: Literal["fixed", "learned"] = "fixed"
-    """How attention falls with distance: one rate a head, fixed or learned."""
     floor: bool = True
     """A learned depolarising channel before the readout, so that no token has probability zero."""
     init_scale: NonNegative = 0.3
     """Size of the mixers' angles at the start (radians)."""
-    angle_init_scale: Positive = 0.2
-    """Size of the text's angles at the start."""
     frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
     """Ablation: parameter groups that stay as they started."""
 
@@ -199,19 +147,19 @@ class CircuitModel(ModelConfig):
         if self.angles % self.heads:
             got = f"{self.heads}; {self.qubits} qubits and pairs {self.pairs} have {self.angles}"
             yield "heads", "a divisor of the angles of a layer", got, ("qubits", "pairs")
-        yield from control_clashes(self)
-        if self.rank is not None and self.readout == "projective":
-            yield "rank", "readout: povm beside it", "readout: projective, which has no rank; remove rank", ("readout",)
+        yield from super().clashes()
+        if self.rank is not None and self.readout != "povm":
+            got = f"readout: {self.readout}, which has no rank; remove rank"
+            yield "rank", "readout: povm beside it", got, ("readout",)
 
     def widths(self) -> dict[str, int]:
-        return {"embedding": 1, "hidden": 1} if self.control == "mlp" else {"embedding": 1}
+        return dict(reversed(super().widths().items()))  # the register has no width: the embedding is the coarse one
 
     def filled(self) -> dict[str, object]:
-        return filled_control(self) | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
+        return super().filled() | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
     def recommended_rates(self) -> dict[str, float]:
-        embedding = 4e-3 if self.control == "mlp" else 1e-2
-        return {"embedding": embedding, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
+        return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
 
 
 class BornReadout(ModelConfig):
@@ -256,10 +204,11 @@ class RecurrentModel(BornReadout):
     """Reflections a token, with transition householder; null is 2."""
     generators: PositiveInt | None = None
     """Shared Hamiltonians, with transition cayley; null is 16."""
-    control: Literal["linear", "ngram", "mlp"] = "linear"
-    """What sets the reflections, with transition householder: one embedding, the last `ngram`, or an `mlp` on them."""
+    control: Control = "token"
+    """What sets the reflections, with transition householder: the newest token's embedding, the last `ngram`, or an
+    `mlp` on these."""
     ngram: PositiveInt = 4
-    """Tokens the control looks at, with control ngram or mlp."""
+    """Tokens the control looks at, with control additive or mlp."""
     hidden: PositiveInt = 512
     """Width of the control's hidden layer, with control mlp."""
     embedding: PositiveInt = 64
@@ -272,7 +221,7 @@ class RecurrentModel(BornReadout):
         for name, value, owner in (
             ("factors", self.factors, "householder"),
             ("generators", self.generators, "cayley"),
-            ("control", None if self.control == "linear" else self.control, "householder"),
+            ("control", None if self.control == "token" else self.control, "householder"),
         ):
             if value is not None and self.transition != owner:
                 got = f"transition: {self.transition}; remove {name}"
@@ -292,6 +241,39 @@ class RecurrentModel(BornReadout):
 
     def recommended_rates(self) -> dict[str, float]:
         return {"embedding": 1e-2, "control": 1e-2, "transition": 1e-2, "readout": 1e-2, "start": 1e-2}
+
+
+class ClassicalRecurrentModel(BornReadout):
+    """The classical twins of the recurrent rungs, with the numbers of `transition: table` and no unitaries."""
+
+    note: ClassVar[str] = "classical twin of the recurrent rungs: a stochastic matrix or a free linear map per token"
+    rung: ClassVar[str] = "0"
+    classical: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
+
+    kind: Literal["classical_recurrent"]
+    """`classical_recurrent`"""
+    transition: Literal["stochastic", "linear"] = "stochastic"
+    """`stochastic`: probabilities of hidden states, moved by a stochastic matrix per token (a hidden Markov model
+    driven by the text); `linear`: a free linear map per token, the state normalised after each."""
+    field: Literal["complex", "real"] = "complex"
+    """Of the numbers that the matrices are made of."""
+    dim: PositiveInt = 64
+    """Dimension of the state."""
+    init_scale: NonNegative = 1.0
+    """How far from the identity the matrices start."""
+
+    def clashes(self) -> Iterator[Clash]:
+        yield from super().clashes()
+        if self.transition == "stochastic" and self.readout == "softmax":
+            got = "'softmax', which reads a state vector; probabilities are read by povm or projective"
+            yield "readout", "transition: linear beside it", got, ("transition",)
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {"transition": 1e-2, "readout": 1e-2, "start": 1e-2}
 
 
 class PermutationModel(BornReadout):

@@ -115,6 +115,12 @@ class Readout(nn.Module):
         """p(w) = Tr(ρ E_w): the same measurement of a mixed state."""
         return expectation(rho, self.effects())
 
+    def of_populations(self, chances: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        """p(w) = Σ_s c_s ⟨s|E_w|s⟩: the same measurement of the diagonal state Σ_s c_s |s⟩⟨s|."""
+        frame = self.frame()
+        rows = chances if frame is None else chances @ squared_modulus(frame).mT
+        return rows.unflatten(-1, (self.rank, self.vocab)).sum(-2)
+
     def effects(self) -> Shaped[Tensor, "vocab dim dim"]:
         """E_w = B_w† B_w, each positive, together the identity (completeness)."""
         frame = self.frame()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -26,11 +27,28 @@ class Memory:
     weight: Float[Tensor, " maps"]
 
 
+@runtime_checkable
+class AttentionConfig(Protocol):
+    """What the configurations of all models with angles have."""
+
+    @property
+    def heads(self) -> int: ...
+    @property
+    def key_dim(self) -> int: ...
+    @property
+    def attention(self) -> bool: ...
+    @property
+    def decay(self) -> str: ...
+    @property
+    def angle_init_scale(self) -> float: ...
+
+
 class PhaseAttention(nn.Module):
     """Angles of all layers from control vectors: a parallel form over the text and a constant-memory recurrent form.
 
     ``count`` is the number of angles per layer (dim phases, or dim/2 planar rotations); heads share it evenly. The
     decay κ(n) = r^n / √Σ_{m≤n} r^{2m} has one rate r per head, spread from 1/2 to 1 − 2⁻⁵, fixed or learned.
+    Without ``bilinear`` the sum over earlier tokens is left out and θ_l(x) = b_l(x_n) alone remains.
     ``angle_init_scale`` is the standard deviation of the first angles for control vectors of unit variance.
     """
 
@@ -43,6 +61,7 @@ class PhaseAttention(nn.Module):
         count: int,
         angle_init_scale: float,
         learned_decay: bool,
+        bilinear: bool = True,
         *,
         generator: torch.Generator,
     ) -> None:
@@ -50,7 +69,9 @@ class PhaseAttention(nn.Module):
         if count % heads:
             raise ValueError(f"the {count} angles of a layer must be divisible by heads, got {heads}")
         self.layers, self.heads, self.key_dim, self.count = layers, heads, key_dim, count
-        columns = {"query": heads * key_dim, "key": heads * key_dim, "value": count, "local": count}
+        self.bilinear = bilinear
+        columns = {"query": heads * key_dim, "key": heads * key_dim, "value": count} if bilinear else {}
+        columns["local"] = count
         scale = {"query": 1.0, "key": 1.0, "value": angle_init_scale, "local": angle_init_scale}
         blocks = [
             scale[name] * torch.randn(width, layers * size, generator=generator) / math.sqrt(width)
@@ -60,7 +81,17 @@ class PhaseAttention(nn.Module):
         self.project = nn.Parameter(torch.cat(blocks, 1))
         spread = torch.linspace(1, 5, heads) if heads > 1 else torch.tensor([1.0])
         rates = (1 - 0.5**spread).repeat(layers)
-        self.rate_logit = nn.Parameter(torch.logit(rates), requires_grad=learned_decay)
+        self.rate_logit = nn.Parameter(torch.logit(rates), requires_grad=learned_decay and bilinear)
+
+    @classmethod
+    def of(
+        cls, config: AttentionConfig, width: int, layers: int, count: int, *, generator: torch.Generator
+    ) -> PhaseAttention:
+        """As a model's configuration has it, for control vectors of length ``width``."""
+        return cls(
+            width, layers, config.heads, config.key_dim, count, config.angle_init_scale, config.decay == "learned",
+            config.attention, generator=generator,
+        )  # fmt: skip
 
     def forward(self, control: Float[Tensor, "batch time width"]) -> Float[Tensor, "layers batch time angles"]:
         """All angles of a text at once; O(time²) like any attention, no softmax."""
@@ -68,13 +99,16 @@ class PhaseAttention(nn.Module):
 
     def attend(self, projected: Float[Tensor, "batch time columns"]) -> Float[Tensor, "layers batch time angles"]:
         """:meth:`forward` for control vectors already multiplied by ``project``."""
+        *parts, local = projected.split(self.sizes, -1)
+        own = local.unflatten(-1, (self.layers, self.count)).permute(2, 0, 1, 3)
+        if not self.bilinear:
+            return own
         time = projected.shape[1]
-        query, key, value, local = projected.split(self.sizes, -1)
-        query, key, value = (self._by_map(part) for part in (query, key, value))
+        query, key, value = (self._by_map(part) for part in parts)
         score = (query @ key.mT) * (self._decay(time) / math.sqrt(self.key_dim))
         attended = (score @ value).unflatten(1, (self.layers, self.heads))
         attended = attended.permute(1, 0, 3, 2, 4).flatten(3)
-        return attended + local.unflatten(-1, (self.layers, self.count)).permute(2, 0, 1, 3)
+        return attended + own
 
     def start(self, batch: int) -> Memory:
         """No token seen."""
@@ -87,18 +121,21 @@ class PhaseAttention(nn.Module):
         self, control: Float[Tensor, "batch width"], memory: Memory
     ) -> tuple[Float[Tensor, "layers batch angles"], Memory]:
         """The angles of the next position in constant time and memory."""
-        query, key, value, local = (control @ self.project).split(self.sizes, -1)
-        query, key, value = (part.unflatten(-1, (self.layers * self.heads, -1)) for part in (query, key, value))
+        *parts, local = (control @ self.project).split(self.sizes, -1)
+        own = local.unflatten(-1, (self.layers, self.count)).transpose(0, 1)
+        if not self.bilinear:
+            return own, memory
+        query, key, value = (part.unflatten(-1, (self.layers * self.heads, -1)) for part in parts)
         rate = torch.sigmoid(self.rate_logit)
         outer = rate[:, None, None] * memory.outer + key[..., :, None] * value[..., None, :]
         weight = rate.square() * memory.weight + 1
         attended = (query[..., None, :] @ outer)[..., 0, :] / (weight.sqrt()[:, None] * math.sqrt(self.key_dim))
         attended = attended.unflatten(1, (self.layers, self.heads)).flatten(2).transpose(0, 1)
-        return attended + local.unflatten(-1, (self.layers, self.count)).transpose(0, 1), Memory(outer, weight)
+        return attended + own, Memory(outer, weight)
 
     def flops_per_token(self, time: int) -> int:
         """Operations per token: projections, scores and values over a text of length ``time``."""
-        maps = self.layers * self.heads
+        maps = self.layers * self.heads if self.bilinear else 0
         return 2 * self.project.numel() + 2 * maps * time * (self.key_dim + self.count // self.heads)
 
     def _by_map(self, part: Float[Tensor, "batch time columns"]) -> Float[Tensor, "batch maps time size"]:

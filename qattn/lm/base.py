@@ -12,6 +12,10 @@ from torch import Tensor, nn
 from qattn.core.measurement import Overlap, log_probabilities, make_readout
 from qattn.core.states import normalize, random_states
 from qattn.core.unitaries import Field
+from qattn.lm.grouped import GroupedLM
+
+REGISTER = {"readout": "readout", "psi": "start", "floor_logit": "floor"}
+"""The groups of the parameters that :meth:`RegisterLM.make_register` makes."""
 
 
 class StateMap(NamedTuple):
@@ -23,16 +27,13 @@ class StateMap(NamedTuple):
     field: Field
 
 
-class RegisterLM(nn.Module):
+class RegisterLM(GroupedLM):
     """A language model whose meaning register starts in a learned unit vector and is read once by the Born rule.
 
-    A subclass calls :meth:`make_register` last in its constructor and names in ``owners`` the group of each parameter
-    (by its whole name, else by its first part).
+    A subclass calls :meth:`make_register` last in its constructor; its ``owners`` include :data:`REGISTER`.
     """
 
-    context_limit: int | None = None
     constrained_groups: tuple[str, ...] = ("readout", "start")
-    owners: dict[str, str] = {}  # noqa: RUF012  (read only)
     readout: Any
     strict = True
     """Whether the model claims that its register evolves by unitaries alone, to be read once."""
@@ -72,32 +73,6 @@ class RegisterLM(nn.Module):
     def completeness(self) -> float | None:
         """Largest entry of |Σ_w E_w − 1|; None for a readout without effects."""
         return self.readout.completeness()
-
-    def parameter_groups(self) -> dict[str, list[str]]:
-        """Where the trainable parameters sit."""
-        owners = {"readout": "readout", "psi": "start", "floor_logit": "floor", **self.owners}
-        groups: dict[str, list[str]] = {}
-        for name, parameter in self.named_parameters():
-            if parameter.requires_grad:
-                groups.setdefault(owners.get(name) or owners[name.split(".")[0]], []).append(name)
-        return groups
-
-    def freeze(self, frozen: tuple[str, ...]) -> None:
-        """Keep whole parameter groups as they started. Raises ``ValueError`` for a group there is not."""
-        groups, parameters = self.parameter_groups(), dict(self.named_parameters())
-        for group in frozen:
-            if group not in groups:
-                raise ValueError(f"frozen must name parameter groups ({', '.join(groups)}), got {group!r}")
-            for name in groups[group]:
-                parameters[name].requires_grad_(False)
-
-    def hidden_matrices(self) -> list[str]:
-        """Trainable matrices between hidden vectors of the control, which an optimiser may orthogonalise the steps of.
-
-        The map from the control to the angles is none: steps of unit singular values there turn angles by a radian.
-        """
-        inner = ("control.up", "control.down")
-        return [name for name, parameter in self.named_parameters() if name in inner and parameter.requires_grad]
 
 
 def readout_flops(readout: Any, field: Field) -> int:

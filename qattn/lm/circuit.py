@@ -24,11 +24,11 @@ from qattn.circuits.ir.gates import complex_of
 from qattn.circuits.simulate.statevector import run
 from qattn.circuits.simulate.whole_unitary import unitaries
 from qattn.core.evolution import evolve
-from qattn.core.measurement import Bits, Readout
+from qattn.core.measurement import Bits, make_readout
 from qattn.core.parametrization_cache import cacheable
 from qattn.core.states import rotate
 from qattn.lm.attention import PhaseAttention
-from qattn.lm.base import StateMap
+from qattn.lm.base import REGISTER, StateMap, readout_flops
 from qattn.lm.control import Control
 from qattn.lm.unitary import ControlledLM
 
@@ -43,10 +43,11 @@ class CircuitConfig:
 
     vocab, qubits: outcomes and wires, D = 2^qubits; layers: angle layers, each followed by a mixer; ansatz, depth: the
     mixers' gates and how often they repeat within one; pairs: which wires an angle couples, neighbours on a ``ring`` or
-    ``all``; heads, key_dim, control, ngram, hidden, embedding, decay: the classical control as in rung 2; readout:
-    ``projective`` (a bit string b means token b mod vocab) or ``povm`` (a dense isometry of ``rank`` times vocab
-    outcomes); floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: size of the
-    mixers' and of the text's angles at the start; frozen: parameter groups that stay as they started.
+    ``all``; heads, key_dim, attention, control, ngram, hidden, embedding, decay: the classical control as in rung 2;
+    readout: ``projective`` (a bit string b means token b mod vocab) or ``povm`` (a dense isometry of ``rank`` times
+    vocab outcomes), or ``softmax`` to compare with; floor: a learned depolarising channel before the readout;
+    init_scale, angle_init_scale: size of the mixers' and of the text's angles at the start; frozen: parameter groups
+    that stay as they started.
     """
 
     vocab: int
@@ -57,6 +58,7 @@ class CircuitConfig:
     pairs: str = "all"
     heads: int = 4
     key_dim: int = 16
+    attention: bool = True
     control: str = "mlp"
     ngram: int = 4
     hidden: int = 512
@@ -83,6 +85,8 @@ class CircuitConfig:
                 f"the {self.angle_count} angles of a layer ({self.qubits} qubits, {len(self.couplings)} pairs) must be "
                 f"divisible by heads, got {self.heads}"
             )
+        if self.readout not in ("projective", "povm", "softmax"):
+            raise ValueError(f"readout must be 'projective', 'povm' or 'softmax', got {self.readout!r}")
         if self.decay not in ("fixed", "learned"):
             raise ValueError(f"decay must be 'fixed' or 'learned', got {self.decay!r}")
         if self.qubits < find(self.ansatz).least:
@@ -119,7 +123,7 @@ class CircuitLM(ControlledLM):
 
     constrained_groups = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        "control": "control", "control.embedding": "embedding", "attention": "control", "mixing": "mixers",
+        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixing": "mixers",
         "preparation": "start",
     }  # fmt: skip
     signs: Tensor
@@ -129,10 +133,7 @@ class CircuitLM(ControlledLM):
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
-        self.attention = PhaseAttention(
-            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.angle_init_scale, c.decay == "learned",
-            generator=generator,
-        )  # fmt: skip
+        self.attention = PhaseAttention.of(c, self.control.width, c.layers, c.angle_count, generator=generator)
         self.mixer = build(c.ansatz, c.qubits, c.depth)
         if self.mixer.n_inputs:
             raise ValueError(f"a mixer does not read data, ansatz {c.ansatz} does")
@@ -142,10 +143,15 @@ class CircuitLM(ControlledLM):
         if c.readout == "projective":
             self.readout = Bits(c.dim, c.vocab)
         else:
-            self.readout = Readout(c.readout, c.dim, c.vocab, c.rank, generator=generator)
+            self.readout = make_readout(c.readout, c.dim, c.vocab, c.rank, "complex", generator=generator)
         self.make_floor(c.floor)
         self.register_buffer("signs", phase_table(c.qubits, c.couplings), persistent=False)
         self.freeze(c.frozen)
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        """Whether this model claims strict unitarity: not where a softmax reads the register."""
+        return self.config.readout != "softmax"
 
     def from_angles(
         self, tokens: Int[Tensor, "*batch"], angles: Float[Tensor, "layers *batch count"]
@@ -247,5 +253,5 @@ class CircuitLM(ControlledLM):
         else:
             mixer = sum(8 * c.dim * 2 ** len(op.wires) for op in self.mixer.operations)
         register = c.layers * (2 * c.angle_count * c.dim + mixer)
-        readout = 8 * c.dim * c.rank * c.vocab if c.readout == "povm" else 0
+        readout = readout_flops(self.readout, "complex")
         return self.control.flops_per_token() + self.attention.flops_per_token(length) + register + readout

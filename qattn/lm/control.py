@@ -11,12 +11,13 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-KINDS = ("linear", "ngram", "mlp")
+KINDS = ("token", "additive", "mlp")
 
 
 class Control(nn.Module):
-    """Token contexts as real vectors: ``linear`` the embedding of the token; ``ngram`` the embeddings of the last
-    ``ngram`` tokens side by side; ``mlp`` the same plus one hidden layer: c + W₂ GELU(W₁ c).
+    """Token contexts as real vectors: ``token`` the embedding of the token; ``additive`` the embeddings of the last
+    ``ngram`` tokens side by side, of which a linear map is a sum; ``mlp`` the same plus one hidden layer: c +
+    W₂ GELU(W₁ c).
 
     Tokens before the start of the text count as zero vectors.
     """
@@ -28,7 +29,7 @@ class Control(nn.Module):
         if kind not in KINDS:
             raise ValueError(f"control must be one of {', '.join(KINDS)}, got {kind!r}")
         self.kind = kind
-        self.ngram = 1 if kind == "linear" else ngram
+        self.ngram = 1 if kind == "token" else ngram
         self.width = embedding * self.ngram
         self.embedding = nn.Parameter(torch.randn(vocab, embedding, generator=generator))
         if kind == "mlp":

@@ -23,7 +23,7 @@ from qattn.core.measurement import born
 from qattn.core.states import normalize, rotate
 from qattn.core.unitaries import Mixers, as_field
 from qattn.lm.attention import Memory, PhaseAttention
-from qattn.lm.base import RegisterLM, StateMap, readout_flops
+from qattn.lm.base import REGISTER, RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
 from qattn.lm.unitary import UnitaryConfig
 
@@ -57,7 +57,7 @@ class MeanFieldLM(RegisterLM):
 
     constrained_groups = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
+        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
         "probes": "field",
     }  # fmt: skip
     strict = False
@@ -70,17 +70,7 @@ class MeanFieldLM(RegisterLM):
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
         width = self.control.width + c.features
         self.attention = nn.ModuleList(
-            PhaseAttention(
-                width,
-                1,
-                c.heads,
-                c.key_dim,
-                c.angle_count,
-                c.angle_init_scale,
-                c.decay == "learned",
-                generator=generator,
-            )
-            for _ in range(c.layers)
+            PhaseAttention.of(c, width, 1, c.angle_count, generator=generator) for _ in range(c.layers)
         )
         self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
         parts = 2 if c.field == "complex" else 1

@@ -15,15 +15,21 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from qattn.core.measurement import log_probabilities, squared_modulus
 from qattn.core.unitaries import Field
-from qattn.lm.base import RegisterLM, StateMap, readout_flops
+from qattn.lm.base import REGISTER, RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
-from qattn.lm.transitions import Cayley, Householder, Permutations, Table
+from qattn.lm.transitions import Cayley, Householder, Linear, Permutations, Stochastic, Table
+
+TWINS = ("linear", "stochastic")
+"""Transitions that are no unitaries."""
+TRANSITIONS = ("table", "householder", "cayley", "permutation", *TWINS)
 
 
 @dataclass(frozen=True)
 class RecurrentConfig:
-    """A recurrent register: `transition` is ``table``, ``householder``, ``cayley`` or ``permutation``.
+    """A recurrent register: `transition` is ``table``, ``householder``, ``cayley`` or ``permutation``; or, classical
+    twins of the table with its very numbers, ``linear`` or ``stochastic``.
 
     vocab, dim, field: outcomes, dimension, complex or real; factors: reflections a token (householder); generators:
     shared Hamiltonians (cayley); temperature: of the relaxation (permutation); control, ngram, hidden, embedding: what
@@ -38,7 +44,7 @@ class RecurrentConfig:
     factors: int = 2
     generators: int = 16
     temperature: float = 1.0
-    control: str = "linear"
+    control: str = "token"
     ngram: int = 4
     hidden: int = 512
     embedding: int = 64
@@ -51,9 +57,10 @@ class RecurrentConfig:
         for name in ("vocab", "dim", "factors", "generators", "ngram", "hidden", "embedding", "rank"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.transition not in ("table", "householder", "cayley", "permutation"):
-            known = "'table', 'householder', 'cayley' or 'permutation'"
-            raise ValueError(f"transition must be {known}, got {self.transition!r}")
+        if self.transition not in TRANSITIONS:
+            raise ValueError(f"transition must be one of {', '.join(TRANSITIONS)}, got {self.transition!r}")
+        if self.transition == "stochastic" and self.readout not in ("povm", "projective"):
+            raise ValueError(f"probabilities need a povm or projective readout, got {self.readout!r}")
         if not self.temperature > 0:
             raise ValueError(f"temperature must be positive, got {self.temperature}")
 
@@ -70,7 +77,9 @@ class UnitaryRecurrentLM(RegisterLM):
     """Rungs 2r and 4: tokens (batch, time) → log-probabilities (batch, time, vocab); time runs one token at a time."""
 
     constrained_groups = ("transition", "readout", "start")
-    owners = {"control": "control", "control.embedding": "embedding", "transition": "transition"}  # noqa: RUF012
+    owners = {  # noqa: RUF012
+        **REGISTER, "control": "control", "control.embedding": "embedding", "transition": "transition",
+    }  # fmt: skip
 
     def __init__(self, config: RecurrentConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
@@ -88,13 +97,25 @@ class UnitaryRecurrentLM(RegisterLM):
         elif c.transition == "permutation":
             self.transition = Permutations(c.vocab, c.dim, c.temperature, generator=generator)
         else:
-            self.transition = Table(c.vocab, c.dim, c.field, c.init_scale, generator=generator)
+            tables = {"table": Table, "linear": Linear, "stochastic": Stochastic}
+            self.transition = tables[c.transition](c.vocab, c.dim, c.field, c.init_scale, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
 
     @property
     def strict(self) -> bool:  # type: ignore[override]
-        """Whether this model claims strict unitarity: not where a softmax reads the register."""
-        return self.config.readout != "softmax"
+        """Whether this model claims strict unitarity: not where a softmax reads the register, nor a classical twin."""
+        return self.config.readout != "softmax" and self.config.transition not in TWINS
+
+    def prepare(self) -> Shaped[Tensor, " dim"]:
+        """The initial state |ψ₀⟩, a learned unit vector; of a Markov chain its populations |ψ₀|²."""
+        psi = super().prepare()
+        return squared_modulus(psi) if self.config.transition == "stochastic" else psi
+
+    def read(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        """log p(w) by the Born rule; of a Markov chain by the emission matrix ⟨s|E_w|s⟩ of the same measurement."""
+        if self.config.transition != "stochastic":
+            return super().read(phi)
+        return log_probabilities(self.readout.of_populations(phi), self.floor)
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
         psi = self.prepare().expand(tokens.shape[0], -1)
@@ -112,8 +133,10 @@ class UnitaryRecurrentLM(RegisterLM):
         """The inverse: the same gates backwards."""
         return self.transition.inverse(phi, gates)
 
-    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap:
-        """The unitaries of a batch of whole texts, one register a text."""
+    def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap | None:
+        """The unitaries of a batch of whole texts, one register per text; None for a classical twin."""
+        if self.config.transition in TWINS:
+            return None
         gates = self.gates(tokens)
         return StateMap(
             lambda psi: self.evolve(psi, gates), lambda phi: self.unevolve(phi, gates),

@@ -1,4 +1,5 @@
-"""Unitaries that a token applies to a recurrent register: a table, Householder products, Cayley steps, permutations.
+"""What a token applies to a recurrent register: unitaries from a table, Householder products, Cayley steps or
+permutations; and two classical twins of the table, free linear maps and stochastic matrices.
 
 Each transition turns tokens into gates (`forward`), runs a register through them (`run`, all states on the way) and
 back (`inverse`). `step` is `run` on a text of one token.
@@ -15,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
 from qattn.core.parametrization_cache import cacheable
+from qattn.core.states import normalize
 from qattn.core.unitaries import Field, Mixers, as_field
 from qattn.lm import unitary_scan
 
@@ -34,7 +36,7 @@ class ReflectionGates(NamedTuple):
 
 
 class LookupTransition(nn.Module):
-    """A transition with one unitary a token of the vocabulary; subclasses say how these come about."""
+    """A transition with one matrix per token of the vocabulary; subclasses say how these come about."""
 
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         """U(x) for every x."""
@@ -68,6 +70,34 @@ class Table(LookupTransition):
 
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         return self.entries()
+
+
+class Linear(Table):
+    """A free linear map per token, h_t = A(x_t) h_{t−1} / ‖A(x_t) h_{t−1}‖: `Table` with its QR factor left out.
+
+    The same numbers, but nothing keeps the norm, so it is restored after every token (a classical recurrent network
+    without a nonlinearity but this one).
+    """
+
+    def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
+        return as_field(self.entries.raw)
+
+    def run(self, psi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch time dim"]:
+        states = []
+        for column in gates.tokens.unbind(1):
+            psi = normalize((gates.unitaries[column] @ psi[..., None])[..., 0])
+            states.append(psi)
+        return torch.stack(states, 1)
+
+
+class Stochastic(Table):
+    """A stochastic matrix per token, T(x)_{ab} = |A(x)_{ab}|² / Σ_a |A(x)_{ab}|²: the populations of a hidden Markov
+    chain driven by the text, from the numbers that :class:`Table` makes unitaries of.
+    """
+
+    def unitaries(self) -> Float[Tensor, "vocab dim dim"]:
+        weights = as_field(self.entries.raw).abs().square()
+        return weights / weights.sum(-2, keepdim=True)
 
 
 class Cayley(LookupTransition):

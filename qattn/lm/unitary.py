@@ -22,7 +22,7 @@ from qattn.core.measurement import Overlap, Readout, log_probabilities
 from qattn.core.states import rotate
 from qattn.core.unitaries import Field, Mixers
 from qattn.lm.attention import Memory, PhaseAttention
-from qattn.lm.base import RegisterLM, StateMap, readout_flops
+from qattn.lm.base import REGISTER, RegisterLM, StateMap, readout_flops
 from qattn.lm.control import Control
 
 
@@ -31,11 +31,12 @@ class UnitaryConfig:
     """What a strictly unitary model is made of. Raises ``ValueError`` for sizes that cannot fit together.
 
     vocab, dim: outcomes and dimension of the meaning register; layers, heads, key_dim: angle layers and their scores;
-    control, ngram, hidden, embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``;
-    floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: how far from the identity
-    the mixers start and how large the first angles are. Ablations: dephasing: the share γ of every coherence lost
-    before each mixer; unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen:
-    parameter groups that stay as they started.
+    attention: whether scores with all earlier tokens set angles beside the control; control, ngram, hidden,
+    embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``; floor: a learned
+    depolarising channel before the readout; init_scale, angle_init_scale: how far from the identity the mixers start
+    and how large the first angles are. Ablations: dephasing: the share γ of every coherence lost before each mixer;
+    unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups
+    that stay as they started.
     """
 
     vocab: int
@@ -43,6 +44,7 @@ class UnitaryConfig:
     layers: int = 4
     heads: int = 4
     key_dim: int = 16
+    attention: bool = True
     field: Field = "complex"
     control: str = "mlp"
     ngram: int = 4
@@ -135,7 +137,7 @@ class UnitaryLM(ControlledLM):
 
     constrained_groups: tuple[str, ...] = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
+        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
     }  # fmt: skip
 
     def __init__(self, config: UnitaryConfig, generator: torch.Generator | None = None) -> None:
@@ -143,10 +145,7 @@ class UnitaryLM(ControlledLM):
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
-        self.attention = PhaseAttention(
-            self.control.width, c.layers, c.heads, c.key_dim, c.angle_count, c.angle_init_scale, c.decay == "learned",
-            generator=generator,
-        )  # fmt: skip
+        self.attention = PhaseAttention.of(c, self.control.width, c.layers, c.angle_count, generator=generator)
         self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
         self.freeze(c.frozen)

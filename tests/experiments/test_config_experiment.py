@@ -52,12 +52,12 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
          "models.a.dim: expected an even number, since sinusoidal positions come in pairs, got 3"),
         ("models.b={kind: unitary, field: real, dim: 5, heads: 1}",
          "models.b.dim: expected a multiple of twice the heads (2), since a real register turns in planes, got 5"),
-        ("models.b={kind: unitary, control: ngram, hidden: 9}",
-         "models.b.hidden: expected control: mlp beside it, got control: ngram, which has no hidden layer; remove hidden"),
-        ("models.b={kind: unitary, control: linear, hidden: 9}",
-         "models.b.hidden: expected control: mlp beside it, got control: linear, which has no hidden layer; remove hidden"),
-        ("models.b={kind: unitary, control: linear, ngram: 2}",
-         "models.b.ngram: expected control: ngram or mlp beside it, got control: linear, which sees one token; remove ngram"),
+        ("models.b={kind: unitary, control: additive, hidden: 9}",
+         "models.b.hidden: expected control: mlp beside it, got control: additive, which has no hidden layer; remove hidden"),
+        ("models.b={kind: unitary, control: token, hidden: 9}",
+         "models.b.hidden: expected control: mlp beside it, got control: token, which has no hidden layer; remove hidden"),
+        ("models.b={kind: unitary, control: token, ngram: 2}",
+         "models.b.ngram: expected control: additive or mlp beside it, got control: token, which sees one token; remove ngram"),
         ("models.b={kind: unitary, readout: projective, rank: 2}",
          "models.b.rank: expected readout: povm beside it, "
          "got readout: projective, whose rank is dim over the vocabulary; remove rank"),
@@ -89,6 +89,8 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
         ("output.sample.temperature=-1", "output.sample.temperature: expected a number of at least 0, got -1"),
         ("models.b.angle_init_scale=.inf", "models.b.angle_init_scale: expected a finite number, got inf"),
         ("models.b.init_scale=.nan", "models.b.init_scale: expected a finite number, got nan"),
+        ("models.b.control=ngram",
+         "models.b.control: expected 'token', 'additive' or 'mlp', got 'ngram' (did you mean 'additive'?)"),
         ("models.b.near=0.3", "models.b.near: expected a known key, got 'near' (did you mean 'init_scale'?)"),
         ("models.b.gain=1", "models.b.gain: expected a known key, got 'gain' (did you mean 'angle_init_scale'?)"),
         ("models.b.layers=-1", "models.b.layers: expected a number of at least 1, got -1"),
@@ -173,7 +175,7 @@ def test_defaults_are_spelled_out(tmp_path: Path) -> None:
     assert b.optimizer.rates == {"embedding": 4e-3, "control": 2e-3, "mixers": 4e-3, "readout": 4e-3}
     assert b.model_dump(include={"ngram", "hidden", "rank"}) == {"ngram": 4, "hidden": 512, "rank": 4}
     assert load(tmp_path, "training.steps=50").models["a"].optimizer.warmup == 5
-    projective = load(tmp_path, "models.b={kind: unitary, readout: projective, control: linear}").models["b"]
+    projective = load(tmp_path, "models.b={kind: unitary, readout: projective, control: token}").models["b"]
     assert projective.model_dump(include={"ngram", "hidden", "rank"}) == {"ngram": None, "hidden": None, "rank": None}
 
 
@@ -276,10 +278,13 @@ def test_jobs_come_paired_by_seed_with_the_merged_optimizer(tmp_path: Path) -> N
 
 
 def test_a_job_written_with_the_old_names_of_keys_is_the_same_job(tmp_path: Path) -> None:
-    _, unitary = jobs(load(tmp_path, "seeds=1", "models.b={kind: unitary, init_scale: 0.5, angle_init_scale: 0.1}"))
+    _, unitary = jobs(
+        load(tmp_path, "seeds=1", "models.b={kind: unitary, init_scale: 0.5, angle_init_scale: 0.1, control: additive}")
+    )
     data: dict[str, Any] = unitary.to_dict()
     for new, old in (("init_scale", "near"), ("angle_init_scale", "gain")):
         data["model"][old] = data["model"].pop(new)
+    data["model"]["control"] = "ngram"
     assert Job.from_dict(data, "run") == unitary
 
 

@@ -18,7 +18,7 @@ from experiments.schema import Experiment, jobs, load_experiment
 from experiments.schema.model_kinds import MODELS
 from tests.experiments.tiny import experiment
 
-SMALL = "dim: 8, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 4"
+SMALL = "dim: 8, layers: 2, heads: 2, key_dim: 4, control: additive, embedding: 4"
 KINDS = {
     "transformer": "kind: transformer, dim: 8, layers: 1, heads: 2",
     "unitary": f"kind: unitary, {SMALL}",
@@ -35,8 +35,15 @@ KINDS = {
     "instrument": "kind: instrument, dim: 4",
     "twin": "kind: instrument, dim: 4, dephasing: 1.0",
     "permutation": "kind: permutation, dim: 8",
-    "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: ngram, embedding: 4",
-    "circuit_povm": "kind: circuit, qubits: 7, layers: 1, control: linear, embedding: 2, readout: povm, rank: fit",
+    "circuit": "kind: circuit, qubits: 5, layers: 2, heads: 3, key_dim: 4, control: additive, embedding: 4",
+    "circuit_povm": "kind: circuit, qubits: 7, layers: 1, control: token, embedding: 2, readout: povm, rank: fit",
+    "circuit_softmax": "kind: circuit, qubits: 5, layers: 1, heads: 3, control: token, embedding: 4, readout: softmax",
+    "mean_field_softmax": f"kind: mean_field, {SMALL}, features: 3, readout: softmax, attention: false",
+    "control_alone": "kind: no_register, features: control, control: additive, embedding: 4",
+    "angles": f"kind: no_register, features: angles, {SMALL}",
+    "cos_sin": f"kind: no_register, {SMALL}",
+    "stochastic": "kind: classical_recurrent, dim: 8",
+    "linear": "kind: classical_recurrent, transition: linear, dim: 8, readout: softmax",
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }

@@ -14,7 +14,7 @@ name: tiny
 task: {kind: text, path: verse.txt, block: 16}
 models:
   classical: {kind: transformer, dim: 16, layers: 1, heads: 2}
-  unitary: {kind: unitary, dim: 12, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 8, rank: 2}
+  unitary: {kind: unitary, dim: 12, layers: 2, heads: 2, key_dim: 4, control: additive, embedding: 8, rank: 2}
 training: {steps: 20, batch: 4, evaluate_every: 10, checkpoint_every: 5, log_every: 5}
 seeds: 2
 output: {sample: {prompt: "the ", tokens: 20}}

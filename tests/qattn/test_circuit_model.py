@@ -94,7 +94,7 @@ def test_gradients_agree_with_pennylanes_backpropagation() -> None:
 
 
 def test_wide_registers_have_the_same_gradient_as_finite_differences() -> None:
-    model = small(**WIDE, control="linear")
+    model = small(**WIDE, control="token")
     tokens, gradients = texts(1, 2), {}
     loss = model(tokens)[0, :, 3].sum()
     loss.backward()
@@ -148,7 +148,7 @@ def test_the_heisenberg_ring_is_the_exponential_of_its_terms(n: int) -> None:
     assert (unitaries(circuit, 0 * values)[0] - torch.eye(2**n)).abs().max() < 1e-15
 
 
-@pytest.mark.parametrize("changes", [{}, {"control": "linear", "decay": "learned"}, {"readout": "povm", "qubits": 2}])
+@pytest.mark.parametrize("changes", [{}, {"control": "token", "decay": "learned"}, {"readout": "povm", "qubits": 2}])
 def test_step_agrees_with_forward_at_every_position(changes: dict[str, object]) -> None:
     model = small(**changes)
     full, state, sizes = model(texts()), model.start(2), set()

@@ -84,7 +84,7 @@ def test_what_cannot_run_is_one_sentence(arguments: dict[str, object], message: 
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gates")
     experiment(folder)  # writes verse.txt
-    sizes = "layers: 1, heads: 1, key_dim: 4, control: linear, embedding: 4"
+    sizes = "layers: 1, heads: 1, key_dim: 4, control: token, embedding: 4"
     (folder / "gates.yaml").write_text(
         "task: {kind: text, path: verse.txt, block: 16}\n"
         f"models:\n  gates: {{kind: circuit, qubits: 5, {sizes}}}\n"

@@ -142,7 +142,7 @@ def test_compiling_a_trained_run_and_a_text(ask, tmp_path: Path) -> None:
         tmp_path / "tiny.yaml",
         "task: {kind: text, path: verse.txt, block: 16}\n"
         "models:\n"
-        "  unitary: {kind: unitary, dim: 6, layers: 2, heads: 2, key_dim: 4, control: ngram, embedding: 8, rank: 1}\n"
+        "  unitary: {kind: unitary, dim: 6, layers: 2, heads: 2, key_dim: 4, control: token, embedding: 8, rank: 1}\n"
         "  classical: {kind: transformer, dim: 8, layers: 1, heads: 2}\n"
         "training: {steps: 10, batch: 4, evaluate_every: 10}\n"
         "seeds: 1\n",

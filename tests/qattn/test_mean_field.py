@@ -36,7 +36,7 @@ def texts(batch: int = 3, time: int = 9) -> torch.Tensor:
     return torch.randint(7, (batch, time), generator=generator(5))
 
 
-@pytest.mark.parametrize("control", ["linear", "mlp"])
+@pytest.mark.parametrize("control", ["token", "mlp"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_step_agrees_with_forward_at_every_position(field: str, control: str) -> None:
     model = small(field, control=control, decay="learned")

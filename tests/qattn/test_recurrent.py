@@ -84,7 +84,7 @@ def test_gradients_agree_with_finite_differences(transition: str) -> None:
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("transition", TRANSITIONS)
 def test_step_agrees_with_forward_at_every_position(transition: str, field: str) -> None:
-    options = {"control": "ngram", "ngram": 2} if transition == "householder" else {}
+    options = {"control": "additive", "ngram": 2} if transition == "householder" else {}
     model = small(transition, field, **options)
     full, state = model(texts()), model.start(3)
     for position in range(9):
@@ -168,7 +168,10 @@ def test_a_cayley_step_follows_the_exact_exponential_to_second_order() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"transition": "magic"}, "transition must be 'table', 'householder', 'cayley' or 'permutation', got 'magic'"),
+        (
+            {"transition": "magic"},
+            "transition must be one of table, householder, cayley, permutation, linear, stochastic, got 'magic'",
+        ),
         ({"factors": 0}, "factors must be at least 1, got 0"),
         ({"readout": "projective", "dim": 8}, "multiple of the vocabulary 7, got dim 8: take 14"),
         ({"temperature": 0.0}, "temperature must be positive, got 0.0"),

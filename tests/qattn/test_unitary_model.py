@@ -17,7 +17,7 @@ from qattn.core.unitaries import haar
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 FIELDS = ["complex", "real"]
-CONTROLS = ["linear", "ngram", "mlp"]
+CONTROLS = ["token", "additive", "mlp"]
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -263,7 +263,7 @@ def test_the_seed_alone_decides_the_start() -> None:
         ({"dim": 10, "heads": 4}, "10 angles of a layer must be divisible by heads, got 4"),
         ({"layers": 0}, "layers must be at least 1, got 0"),
         ({"readout": "projective", "dim": 12}, "multiple of the vocabulary 7, got dim 12: take 14"),
-        ({"control": "oracle"}, "control must be one of linear, ngram, mlp, got 'oracle'"),
+        ({"control": "oracle"}, "control must be one of token, additive, mlp, got 'oracle'"),
         ({"decay": "slow"}, "'fixed' or 'learned', got 'slow'"),
     ],
 )
