@@ -18,6 +18,8 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.2)), (0, (6, 1.6, 1.2, 1.6)))
 MARKERS = "oDs^vPX*"
 METRIC = {"val_nats": "validation loss, nats a token (lower is better)", "accuracy": "accuracy (higher is better)"}
+INSIDE = 12
+"""The most models whose names fit inside a panel of curves."""
 WIDTH = 5.8  # inches: legible on a phone without a second layout
 
 
@@ -69,7 +71,8 @@ def loss_curves(
 
     Training loss is the thin line below; a run that failed is drawn alone, to the cross where it stopped.
     """
-    figure, axes = _canvas(4.1)
+    many = len(task["models"]) > INSIDE  # a legend that would fill the panel stands below it
+    figure, axes = _canvas(4.1 + (0.11 * len(task["models"]) if many else 0))
     tops: list[float] = []
     for name in task["models"]:
         style, label = look[name], plain(name)
@@ -105,7 +108,9 @@ def loss_curves(
             )  # fmt: skip
     axes.set_xlabel("training step")
     axes.set_ylabel("loss, nats a token")
-    if axes.get_legend_handles_labels()[0]:
+    if many and axes.get_legend_handles_labels()[0]:
+        figure.legend(frameon=False, handlelength=2.6, ncols=2, loc="outside lower left", labelcolor=INK)
+    elif axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, handlelength=2.6, loc="upper right", bbox_to_anchor=(1, 0.97), labelcolor=INK)
     else:
         axes.annotate("no run logged a validation loss", (0.5, 0.5), xycoords="axes fraction", ha="center", color=FAINT)
