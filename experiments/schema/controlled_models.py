@@ -64,19 +64,17 @@ class ControlledModel(ModelConfig):
 class NoRegisterModel(ControlledModel):
     """The classical twin of the kinds with a controlled register: the same control, read by a softmax directly."""
 
-    note: ClassVar[str] = (
-        "rung 2 without its register: a softmax of the control, its angles, or their cos and sin"
-    )
+    note: ClassVar[str] = "rung 2 without its register: a softmax of the control, its angles, or their cos and sin"
     rung: ClassVar[str] = "0"
     classical: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "head")
 
     kind: Literal["no_register"]
     """`no_register`"""
-    features: Literal["control", "angles", "cos_sin"] = "cos_sin"
+    reads: Literal["control", "angles", "cos_sin"] = "cos_sin"
     """What the softmax reads: the `control` vector alone, the `angles` it sets, or their cosines and sines."""
     dim: PositiveInt = 96
-    """Angles per layer, divisible by `heads`; none with features control."""
+    """Angles per layer, divisible by `heads`; none where it reads the control."""
     layers: PositiveInt = 4
     """Layers of angles."""
     angle_init_scale: Positive = 1.0
@@ -84,11 +82,11 @@ class NoRegisterModel(ControlledModel):
 
     def clashes(self) -> Iterator[Clash]:
         yield from super().clashes()
-        if self.features != "control" and self.dim % self.heads:
+        if self.reads != "control" and self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
 
     def widths(self) -> dict[str, int]:
-        return {**({} if self.features == "control" else {"dim": self.heads}), **super().widths()}
+        return {**({} if self.reads == "control" else {"dim": self.heads}), **super().widths()}
 
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "head": 4e-3}

@@ -22,20 +22,20 @@ from qattn.lm.attention import Memory, PhaseAttention
 from qattn.lm.control import Control
 from qattn.lm.grouped import GroupedLM
 
-FEATURES = ("control", "angles", "cos_sin")
+READS = ("control", "angles", "cos_sin")
 
 
 @dataclass(frozen=True)
 class NoRegisterConfig:
     """A classical control and a softmax. Raises ``ValueError`` for sizes that cannot fit together.
 
-    features: what the softmax reads (the ``control`` vector, its ``angles``, or their ``cos_sin``); dim: angles per
+    reads: what the softmax reads (the ``control`` vector, its ``angles``, or their ``cos_sin``); dim: angles per
     layer; the others as in :class:`qattn.lm.unitary.UnitaryConfig`. ``control`` has no angles, and no use for dim,
     layers, heads, key_dim, attention, decay and angle_init_scale.
     """
 
     vocab: int
-    features: str = "cos_sin"
+    reads: str = "cos_sin"
     dim: int = 96
     layers: int = 4
     heads: int = 4
@@ -52,8 +52,8 @@ class NoRegisterConfig:
         for name in ("vocab", "dim", "layers", "heads", "key_dim", "ngram", "hidden", "embedding"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.features not in FEATURES:
-            raise ValueError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}")
+        if self.reads not in READS:
+            raise ValueError(f"reads must be one of {', '.join(READS)}, got {self.reads!r}")
         if self.decay not in ("fixed", "learned"):
             raise ValueError(f"decay must be 'fixed' or 'learned', got {self.decay!r}")
 
@@ -80,9 +80,9 @@ class NoRegisterLM(GroupedLM):
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
         self.attention: PhaseAttention | None = None
         width = self.control.width
-        if c.features != "control":
+        if c.reads != "control":
             self.attention = PhaseAttention.of(c, width, c.layers, c.dim, generator=generator)
-            width = c.layers * c.dim * (2 if c.features == "cos_sin" else 1)
+            width = c.layers * c.dim * (2 if c.reads == "cos_sin" else 1)
         self.head = nn.Parameter(torch.randn(width, c.vocab, generator=generator) * 0.5 / math.sqrt(width))
         self.bias = nn.Parameter(torch.zeros(c.vocab))
 
@@ -94,7 +94,7 @@ class NoRegisterLM(GroupedLM):
     def read(self, angles: Float[Tensor, "layers *batch angles"]) -> Float[Tensor, "*batch vocab"]:
         """log softmax of the head on the angles of all layers side by side, or on their cosines and sines."""
         features = angles.movedim(0, -2).flatten(-2)
-        if self.config.features == "cos_sin":
+        if self.config.reads == "cos_sin":
             features = torch.cat([features.cos(), features.sin()], -1)
         return F.log_softmax(features @ self.head + self.bias, -1)
 

@@ -31,16 +31,22 @@ VOCAB, BLOCK, BATCH, TIME = 26, 12, 3, 10
 VARIANTS: dict[str, dict[str, Any]] = {
     "transformer, modern": {"kind": "transformer", "preset": "modern"},
     "transformer, vanilla": {"kind": "transformer", "preset": "vanilla"},
-    "unitary, real": {"kind": "unitary", "field": "real", "control": "ngram"},
+    "unitary, real": {"kind": "unitary", "field": "real", "control": "additive"},
     "unitary, dephased": {"kind": "unitary", "dim": 8, "dephasing": 0.5},
     "unitary, overlap": {"kind": "unitary", "readout": "overlap", "decay": "learned"},
-    "unitary, softmax": {"kind": "unitary", "readout": "softmax", "control": "linear"},
+    "unitary, softmax": {"kind": "unitary", "readout": "softmax", "control": "token"},
     "unitary, frozen": {"kind": "unitary", "frozen": ("mixers",), "floor": False},
     "unitary_recurrent, table": {"kind": "unitary_recurrent", "transition": "table"},
     "unitary_recurrent, cayley": {"kind": "unitary_recurrent", "transition": "cayley", "field": "real"},
     "unitary_recurrent, softmax": {"kind": "unitary_recurrent", "readout": "softmax"},
     "instrument, dephased": {"kind": "instrument", "dephasing": 1.0, "floor": True},
     "born_machine, unitary": {"kind": "born_machine", "transition": "unitary", "rank": 2},
+    "unitary, no attention": {"kind": "unitary", "attention": False},
+    "no_register, control": {"kind": "no_register", "reads": "control"},
+    "no_register, angles": {"kind": "no_register", "reads": "angles", "attention": False},
+    "classical_recurrent, linear": {"kind": "classical_recurrent", "transition": "linear", "readout": "softmax"},
+    "mean_field, softmax": {"kind": "mean_field", "readout": "softmax"},
+    "circuit, softmax": {"kind": "circuit", "readout": "softmax"},
     "circuit, povm": {"kind": "circuit", "qubits": 6, "readout": "povm", "pairs": "ring"},
 }
 SMALL = {"dim": 16, "layers": 2, "hidden": 16, "qubits": 7, "features": 4}
@@ -223,5 +229,5 @@ def test_the_smaller_protocols_tell_the_kinds_apart() -> None:
     assert which(StreamModel) == {"transformer"}
     assert which(StringModel) == {"born_machine"}
     assert which(FirstToken) == {"instrument"}
-    assert which(RegisterModel) == set(MODELS) - {"transformer", "lstm", "ngram"}
+    assert which(RegisterModel) == set(MODELS) - {"transformer", "lstm", "ngram", "no_register"}
     assert which(LanguageModel) == set(MODELS)

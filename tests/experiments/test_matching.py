@@ -29,7 +29,7 @@ models:
   circuit: {kind: circuit, qubits: 7}
   lstm: {kind: lstm}
   angles: {kind: no_register}
-  control: {kind: no_register, features: control}
+  control: {kind: no_register, reads: control}
   chain: {kind: classical_recurrent}
   counts: {kind: ngram}
 seeds: 1

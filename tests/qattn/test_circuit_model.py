@@ -256,7 +256,7 @@ def test_frozen_groups_do_not_move() -> None:
         ({"ansatz": "Haar"}, "unknown ansatz 'Haar'; known are "),
         ({"ansatz": "QAOAEmbedding"}, "a mixer does not read data, ansatz QAOAEmbedding does"),
         ({"ansatz": "Sim1", "qubits": 1, "vocab": 2}, "ansatz Sim1 needs at least 2 qubits, got 1"),
-        ({"readout": "softmax"}, "readout must be 'povm' or 'projective', got 'softmax'"),
+        ({"readout": "overlap"}, "readout must be 'projective', 'povm' or 'softmax', got 'overlap'"),
         ({"decay": "slow"}, "'fixed' or 'learned', got 'slow'"),
         ({"frozen": ("head",)}, "frozen must name parameter groups"),
     ],

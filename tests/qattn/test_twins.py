@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from qattn.lm.no_register import FEATURES, NoRegisterConfig, NoRegisterLM
+from qattn.lm.no_register import READS, NoRegisterConfig, NoRegisterLM
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
@@ -28,14 +28,14 @@ def without_register(**changes: object) -> NoRegisterLM:
 
 @pytest.mark.parametrize("control", ["token", "additive", "mlp"])
 @pytest.mark.parametrize("attention", [True, False])
-@pytest.mark.parametrize("features", ["angles", "cos_sin"])
+@pytest.mark.parametrize("reads", ["angles", "cos_sin"])
 @pytest.mark.parametrize("readout", ["povm", "softmax"])
 def test_the_twin_has_the_control_of_its_model_bit_for_bit(
-    control: str, attention: bool, features: str, readout: str
+    control: str, attention: bool, reads: str, readout: str
 ) -> None:
     shared = {"control": control, "attention": attention, "angle_init_scale": 0.2}
     model = UnitaryLM(UnitaryConfig(7, rank=2, readout=readout, **SIZES, **shared), generator())  # type: ignore[arg-type]
-    twin = without_register(features=features, **shared)
+    twin = without_register(reads=features, **shared)
     mine, other = dict(model.named_parameters()), dict(twin.named_parameters())
     common = [name for name in mine if name.startswith(("control.", "attention."))]
     assert set(common) == {name for name in other if not name.startswith(("head", "bias"))}
@@ -49,17 +49,17 @@ def test_the_twin_has_the_control_of_its_model_bit_for_bit(
 
 def test_control_alone_has_the_control_of_its_model_bit_for_bit() -> None:
     model = UnitaryLM(UnitaryConfig(7, rank=2, **SIZES), generator())  # type: ignore[arg-type]
-    twin = without_register(features="control")
+    twin = without_register(reads="control")
     mine, other = dict(model.named_parameters()), dict(twin.named_parameters())
     assert set(other) == {*(name for name in mine if name.startswith("control.")), "head", "bias"}
     assert all(torch.equal(mine[name], other[name]) for name in mine if name.startswith("control."))
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("reads", READS)
 @pytest.mark.parametrize("attention", [True, False])
 @pytest.mark.parametrize("control", ["additive", "mlp"])
-def test_step_is_forward_and_only_the_past_counts(features: str, attention: bool, control: str) -> None:
-    model = without_register(features=features, attention=attention, control=control).double()
+def test_step_is_forward_and_only_the_past_counts(reads: str, attention: bool, control: str) -> None:
+    model = without_register(reads=features, attention=attention, control=control).double()
     tokens = texts()
     whole, state = model(tokens), model.start(3)
     for position in range(tokens.shape[1]):
@@ -74,7 +74,7 @@ def test_step_is_forward_and_only_the_past_counts(features: str, attention: bool
 def test_an_additive_control_and_its_angles_are_a_log_linear_model() -> None:
     """Without attention the log-odds of two tokens are a sum of one number per place: changing the token of one place
     changes them by the same amount whatever stands at the others."""
-    model = without_register(features="angles", attention=False, control="additive", ngram=3).double()
+    model = without_register(reads="angles", attention=False, control="additive", ngram=3).double()
 
     def odds(*tokens: int) -> torch.Tensor:
         log_probs = model(torch.tensor([tokens]))[0, -1]
@@ -143,7 +143,7 @@ def test_the_linear_twin_is_a_product_of_matrices_normalised_once() -> None:
 
 
 def test_what_a_twin_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="features must be one of control, angles, cos_sin, got 'states'"):
-        without_register(features="states")
+    with pytest.raises(ValueError, match="reads must be one of control, angles, cos_sin, got 'states'"):
+        without_register(reads="states")
     with pytest.raises(ValueError, match="probabilities need a povm or projective readout, got 'softmax'"):
         RecurrentConfig(7, transition="stochastic", readout="softmax")
