@@ -35,7 +35,7 @@ def test_the_twin_has_the_control_of_its_model_bit_for_bit(
 ) -> None:
     shared = {"control": control, "attention": attention, "angle_init_scale": 0.2}
     model = UnitaryLM(UnitaryConfig(7, rank=2, readout=readout, **SIZES, **shared), generator())  # type: ignore[arg-type]
-    twin = without_register(reads=features, **shared)
+    twin = without_register(reads=reads, **shared)
     mine, other = dict(model.named_parameters()), dict(twin.named_parameters())
     common = [name for name in mine if name.startswith(("control.", "attention."))]
     assert set(common) == {name for name in other if not name.startswith(("head", "bias"))}
@@ -59,7 +59,7 @@ def test_control_alone_has_the_control_of_its_model_bit_for_bit() -> None:
 @pytest.mark.parametrize("attention", [True, False])
 @pytest.mark.parametrize("control", ["additive", "mlp"])
 def test_step_is_forward_and_only_the_past_counts(reads: str, attention: bool, control: str) -> None:
-    model = without_register(reads=features, attention=attention, control=control).double()
+    model = without_register(reads=reads, attention=attention, control=control).double()
     tokens = texts()
     whole, state = model(tokens), model.start(3)
     for position in range(tokens.shape[1]):
