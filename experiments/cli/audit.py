@@ -62,12 +62,12 @@ def _table(results: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from experiments.lm.unitarity_audit import KEYS
+    from experiments.schema.audit_columns import AUDIT_COLUMNS
 
     console = Console()
     for name, result in results.items():
         table = Table("", "largest deviation", box=None, title=name, title_justify="left", title_style="bold")
-        for key in KEYS:
+        for key in AUDIT_COLUMNS:
             value = result[key]
             table.add_row(key.replace("_", " "), f"none: {result['reasons'][key]}" if value is None else f"{value:.1e}")
         table.add_row("budget", f"{result['budget']:.0e} ({result['dtype']})")

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from experiments.errors import UserError
 from experiments.runs.json_files import read_record
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 
 SAME_WINDOWS = ", same windows"
 """How the name of a floor ends that was measured inside the models' windows instead of on the running text."""
@@ -43,20 +44,16 @@ class Sample(BaseModel):
     top_k: int | None = None
 
 
-class Audit(BaseModel):
+class _Audit(BaseModel):
     """Largest errors of one run (null with a reason); ``passed`` is null where the model makes no claim."""
 
-    norm_drift: float | None = None
-    inner_product_drift: float | None = None
-    linearity: float | None = None
-    reversal: float | None = None
-    causality: float | None = None
-    completeness: float | None = None
-    normalisation: float | None = None
     dtype: str | None = None
     budget: float | None = None
     passed: bool | None = None
     reasons: dict[str, str] | None = None
+
+
+Audit = create_model("Audit", __base__=_Audit, **dict.fromkeys(AUDIT_COLUMNS, (float | None, None)))  # type: ignore[call-overload]
 
 
 class Result(BaseModel):
@@ -84,7 +81,7 @@ class Result(BaseModel):
     val_nats: float | None = None
     bits_per_char: float | None = None
     accuracy: float | None = None
-    audit: Audit | None = None
+    audit: Audit | None = None  # type: ignore[valid-type]
     samples: list[Sample] | None = None
     history: History | None = None
 

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from experiments.lm.contract import RegisterModel, StreamModel, claims_unitarity
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 from qattn.core import audit
 from qattn.core.measurement import Overlap
 from qattn.core.states import random_states
 from qattn.lm.base import RegisterLM
 
-KEYS = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
 OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 
 
@@ -37,7 +37,7 @@ def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, An
 def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, Any]:
     log_probs = model(tokens)
     dtype = log_probs.dtype
-    values: dict[str, float | None] = dict.fromkeys(KEYS)
+    values: dict[str, float | None] = dict.fromkeys(AUDIT_COLUMNS)
     reasons: dict[str, str] = {}
     values["causality"] = audit.causality_defect(model, tokens, log_probs.shape[-1])
     values["normalisation"] = audit.normalisation_defect(log_probs)

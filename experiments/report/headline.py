@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.lm.results_schema import SAME_WINDOWS
-from experiments.stats.compare import AUDIT
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 
 
 def answer(summary: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -30,7 +30,7 @@ def audit_word(model: Mapping[str, Any]) -> str:
 
 def largest_error(model: Mapping[str, Any]) -> float | int | None:
     """The largest number of a model's audit over all its seeds, None where nothing was measured."""
-    values = [model["audit"][key] for key in AUDIT if model["audit"].get(key) is not None]
+    values = [model["audit"][key] for key in AUDIT_COLUMNS if model["audit"].get(key) is not None]
     return max(values) if values else None
 
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.report.figures import FAINT, GRID, INK, METRIC, PALETTE, canvas, dress, plain
 from experiments.report.headline import audit_word, claims, largest_error
+from experiments.schema.model_base import RUNGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RUNGS = ("", "0", "1", "2", "2r", "2i", "3", "4", "c")
-"""From classical to discrete, as the documentation of the ladder has them; "" is counts."""
 SORTS = {"classical": INK, "gives something up": PALETTE[1], "strictly unitary": PALETTE[0]}
 """What a model is, and its colour in the figures of this module."""
 MARKS = {"classical": "s", "gives something up": "D", "strictly unitary": "o"}
@@ -27,7 +26,7 @@ def sort_of(model: Mapping[str, Any]) -> str:
     """Classical, strictly unitary by its own claim, or between the two."""
     if claims(model):
         return "strictly unitary"
-    return "classical" if model["classical"] or model["kind"] == "ngram" else "gives something up"
+    return "classical" if model["classical"] or not model.get("rung") else "gives something up"
 
 
 def order(summary: Mapping[str, Any]) -> list[str]:

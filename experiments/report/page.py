@@ -10,17 +10,7 @@ from typing import Any, NamedTuple
 
 from experiments.report.headline import answer, audit_word, claims, largest_error, scientific
 from experiments.report.ladder import price, rows
-
-COLUMNS = {
-    "norm_drift": "how far the length of the state moves from 1 between preparation and readout",
-    "inner_product_drift": "how far the overlap of two initial states moves under one text",
-    "linearity": "‖U(αa+βb) − αUa − βUb‖: does the register act linearly on its state?",
-    "reversal": "‖U⁻¹Uψ − ψ‖: does running backwards give the initial state back?",
-    "causality": "what changing future tokens changes in earlier predictions",
-    "completeness": "‖ΣE_w − 1‖: do the measurement's operators sum to the identity?",
-    "normalisation": "largest |Σp − 1| over all predictions",
-}
-"""One line for each number of the audit, in the order of the table."""
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 
 
 class Made(NamedTuple):
@@ -67,7 +57,7 @@ def html(
         floors={name: floors(task) for name, task in summary["tasks"].items()},
         colors={name: i % 8 for i, name in enumerate(models)},
         models=models,
-        audit_columns=COLUMNS,
+        audit_columns=AUDIT_COLUMNS,
         audit_word=audit_word,
         environment=flat(made.environment),
         experiment_yaml=made.experiment_yaml,

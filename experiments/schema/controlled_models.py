@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from experiments.schema.base import Clash, Positive, PositiveInt
 from experiments.schema.model_base import ModelConfig
+
+if TYPE_CHECKING:
+    import torch
 
 Control = Literal["token", "additive", "mlp"]
 
@@ -87,6 +90,11 @@ class NoRegisterModel(ControlledModel):
 
     def widths(self) -> dict[str, int]:
         return {**({} if self.reads == "control" else {"dim": self.heads}), **super().widths()}
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.no_register import NoRegisterConfig, NoRegisterLM
+
+        return NoRegisterLM(NoRegisterConfig(vocab=vocab, **self.settings(vocab)), generator)
 
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "head": 4e-3}

@@ -143,8 +143,8 @@ class Comparison(Strict):
     """How the models are compared: paired by seed."""
 
     reference: str | None = None
-    """The model that every other one is tested against; `best classical` is, task by task, the trained classical model
-    (kind transformer or lstm) with the best mean; null tests every pair."""
+    """The model that every other one is tested against; `best classical` is, task by task, the trained model of
+    a classical kind (transformer, lstm) with the best mean; null tests every pair."""
     confidence: Fraction = 0.95
     """Of the intervals over seeds."""
     equivalence: NonNegative = 0.02

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from experiments.schema.audit_columns import OF_PREDICTIONS
 from experiments.schema.base import Kind
 from experiments.schema.optimizer_options import Optimizer
 
+if TYPE_CHECKING:
+    import torch
+
+    from experiments.tasks import Task
+
+RUNGS = ("", "0", "1", "2", "2r", "2i", "3", "4", "c")
+"""The rungs of the ladder of physicality, from classical to discrete; "" is counts, below it."""
+NOT_FOR_THE_MODEL = {"kind", "optimizer"}
+
 
 class ModelConfig(Kind):
-    """What learns. Its size is checked against its structure here, against the vocabulary when the text is known."""
+    """What learns. Its size is checked against its structure here, against the vocabulary when the text is known.
+
+    A class is all that the laboratory knows of a kind: the keys of the experiment file with their defaults, how a model
+    is built from them, where it stands on the ladder, what can be audited, and its classical twins.
+    """
 
     groups: ClassVar[tuple[str, ...]] = ()
     """The parameter groups that `optimizer.rates` may name."""
 
     rung: ClassVar[str] = ""
-    """Where the kind stands on the ladder of physicality: 0, 1, 2, 2r, 2i, 3, 4 or c; counts stand below it."""
+    """Where the kind stands on the ladder of physicality, one of :data:`RUNGS`."""
+    audited: ClassVar[tuple[str, ...]] = OF_PREDICTIONS
+    """The audit's columns that the kind has a number for, with its default sizes; the others have a reason."""
     classical: ClassVar[bool] = False
     """Whether `reference: best classical` looks at this kind: a trained model that claims nothing quantum."""
     trains: ClassVar[bool] = True
@@ -30,6 +46,25 @@ class ModelConfig(Kind):
 
     def widths(self) -> dict[str, int]:
         """The sizes that `comparison.match` may change, coarse ones first, each with the number it is a multiple of."""
+        return {}
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        """The untrained model for ``vocab`` symbols and texts of at most ``block``, drawn from ``generator`` alone.
+
+        Torch and the model are imported here, not with the schema. Raises ValueError when the sizes cannot fit.
+        """
+        raise NotImplementedError(f"kind {self.kind} does not say how it is built")
+
+    def settings(self, vocab: int) -> dict[str, Any]:
+        """The fields that a model's constructor takes: all that are not null."""
+        values = self.model_dump(exclude=NOT_FOR_THE_MODEL)
+        return {key: value for key, value in values.items() if value is not None}
+
+    def refuse(self, task: Task) -> None:
+        """Raise ValueError, the sentence's end in it, for a task that the kind cannot learn."""
+
+    def twins(self) -> dict[str, ModelConfig]:
+        """This model without what makes it quantum, by what was left out: what a claim for it is compared with."""
         return {}
 
     def recommended_rates(self) -> dict[str, float]:

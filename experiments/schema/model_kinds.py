@@ -1,12 +1,13 @@
-"""The kinds of model an experiment can compare. A new kind is one class and one line in :data:`MODELS`."""
+"""The kinds of model that an experiment can compare: one class and one row of :data:`MODELS` each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from experiments.schema.audit_columns import OF_PREDICTIONS, OF_VECTORS
 from experiments.schema.base import Clash, Positive, PositiveInt
 from experiments.schema.controlled_models import NoRegisterModel
 from experiments.schema.model_base import ModelConfig
@@ -21,6 +22,9 @@ from experiments.schema.unitary_models import (
     UnitaryModel,
 )
 
+if TYPE_CHECKING:
+    import torch
+
 __all__ = ["MODELS", "LstmModel", "ModelConfig", "NgramModel", "TransformerModel", "UnitaryModel"]
 
 
@@ -32,6 +36,7 @@ class TransformerModel(ModelConfig):
     )
     groups: ClassVar[tuple[str, ...]] = ("embedding", "position", "attention", "feedforward", "norm", "head")
     rung: ClassVar[str] = "0"
+    audited: ClassVar[tuple[str, ...]] = (*OF_VECTORS, *OF_PREDICTIONS)
     classical: ClassVar[bool] = True
 
     kind: Literal["transformer"]
@@ -75,6 +80,13 @@ class TransformerModel(ModelConfig):
     def widths(self) -> dict[str, int]:
         return {"dim": 2 * self.heads, "hidden": 1}
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from classical.presets import PRESETS
+        from classical.transformer import Transformer
+
+        settings = self.settings(vocab)
+        return Transformer(PRESETS[settings.pop("preset")](vocab, block, **settings), generator)
+
     def clashes(self) -> Iterator[Clash]:
         if self.places == "sinusoidal" and self.dim % 2:
             yield "dim", "an even number, since sinusoidal positions come in pairs", str(self.dim), ()
@@ -105,6 +117,11 @@ class LstmModel(ModelConfig):
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "embedding": 1}
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from classical.lstm import LSTM
+
+        return LSTM(vocab, **self.settings(vocab), generator=generator)
+
 
 class NgramModel(ModelConfig):
     """Counts of n-grams: no training, one pass over the training split."""
@@ -129,6 +146,15 @@ class NgramModel(ModelConfig):
             yield "discount", "smoothing: kneser_ney beside it", f"smoothing: {self.smoothing}", ("smoothing",)
         if "k" in self.model_fields_set and self.smoothing == "kneser_ney" and self.k != 0.1:
             yield "k", "smoothing: add_k beside it", "smoothing: kneser_ney", ("smoothing",)
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from classical.counted import CountedLM
+        from classical.kneser_ney import KneserNey
+        from classical.ngram import NGram
+
+        if self.smoothing == "kneser_ney":
+            return CountedLM(KneserNey(self.order, vocab, self.discount))
+        return CountedLM(NGram(self.order, vocab, self.k))
 
 
 MODELS: dict[str, type[ModelConfig]] = {

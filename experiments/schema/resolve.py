@@ -24,7 +24,7 @@ from experiments.schema.experiment import (
     TaskTraining,
     Training,
 )
-from experiments.schema.model_kinds import ModelConfig
+from experiments.schema.model_kinds import MODELS, ModelConfig
 from experiments.schema.optimizer_options import Optimizer
 from experiments.schema.sweeps import Variant, plain_name, tasks_of, variants
 from experiments.schema.task_kinds import TaskConfig
@@ -170,7 +170,8 @@ def _comparison(
             continue
         if key == "reference" and name == BEST_CLASSICAL:
             if not any(model.config.classical for model in models):
-                text = "expected a trained classical model (kind transformer or lstm) among the models, got none"
+                kinds = " or ".join(kind for kind, model in MODELS.items() if model.classical)
+                text = f"expected a trained classical model (kind {kinds}) among the models, got none"
                 yield Contradiction(("comparison", key), text, (("models",),))
             continue
         text = f"expected the name of a model ({choices(names)}), got '{name}'{suggestion(name, names)}"

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from experiments.schema.audit_columns import OF_REGISTERS
 from experiments.schema.base import Clash, NonNegative, PositiveInt
 from experiments.schema.model_base import ModelConfig
+
+if TYPE_CHECKING:
+    import torch
+
+    from experiments.tasks import Task
 
 
 class BornMachineModel(ModelConfig):
@@ -16,6 +22,7 @@ class BornMachineModel(ModelConfig):
         "uniform Born machine (u-MPS) on strings between markers: P(s | n) by one measurement, no clock"
     )
     rung: ClassVar[str] = "2i"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "lengths")
 
     kind: Literal["born_machine"]
@@ -42,6 +49,22 @@ class BornMachineModel(ModelConfig):
 
     def widths(self) -> dict[str, int]:
         return {"dim": 2 if self.field == "real" else 1}
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.born_machine import BornMachineConfig, BornMachineLM
+
+        settings = {"longest": block, **self.settings(vocab)}
+        return BornMachineLM(BornMachineConfig(vocab=vocab, **settings), generator)
+
+    def refuse(self, task: Task) -> None:
+        from experiments.tasks.languages import LanguageTask
+
+        if not isinstance(task, LanguageTask):
+            wanted = "task kind motzkin, or tomita with asked: next"
+            raise ValueError(f"kind born_machine is for strings between markers; expected {wanted}")
+        longest = max(task.span - 1, *task.sample_lengths)
+        if self.longest is not None and self.longest < longest:
+            raise ValueError(f"longest: expected at least the task's {longest}, got {self.longest}")
 
     def recommended_rates(self) -> dict[str, float]:
         return {"transition": 3e-2, "readout": 3e-2, "start": 3e-2, "lengths": 0.2}

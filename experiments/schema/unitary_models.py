@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from experiments.schema.audit_columns import OF_PREDICTIONS, OF_REGISTERS
 from experiments.schema.base import Clash, NonNegative, Positive, PositiveInt
 from experiments.schema.controlled_models import Control, ControlledModel
 from experiments.schema.model_base import ModelConfig
 
+if TYPE_CHECKING:
+    import torch
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Rank = PositiveInt | Literal["fit"]
+
+
+def with_rank(settings: dict[str, Any], dim: int, vocab: int) -> dict[str, Any]:
+    """``rank: fit`` as a number: the least that makes a measurement of ``dim`` dimensions complete, and at least 4."""
+    return settings | {"rank": max(4, -(-dim // vocab))} if settings.get("rank") == "fit" else settings
 
 
 class UnitaryModel(ControlledModel):
@@ -20,6 +29,7 @@ class UnitaryModel(ControlledModel):
 
     note: ClassVar[str] = "strictly unitary attention, read out by one Born measurement; complex or real"
     rung: ClassVar[str] = "2"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["unitary"]
@@ -68,6 +78,14 @@ class UnitaryModel(ControlledModel):
     def filled(self) -> dict[str, object]:
         return super().filled() | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
+    def settings(self, vocab: int) -> dict[str, Any]:
+        return with_rank(super().settings(vocab), self.dim, vocab)
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.unitary import UnitaryConfig, UnitaryLM
+
+        return UnitaryLM(UnitaryConfig(vocab=vocab, **self.settings(vocab)), generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
 
@@ -77,6 +95,7 @@ class MeanFieldModel(UnitaryModel):
 
     note: ClassVar[str] = "angles also from earlier states' expectation values (time-dependent Hartree); not linear"
     rung: ClassVar[str] = "1"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "field", "readout", "start", "floor")
 
     kind: Literal["mean_field"]  # type: ignore[assignment]
@@ -94,6 +113,11 @@ class MeanFieldModel(UnitaryModel):
         if self.frozen:
             yield "frozen", "an empty list in kind mean_field", ", ".join(self.frozen), ()
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.mean_field import MeanFieldConfig, MeanFieldLM
+
+        return MeanFieldLM(MeanFieldConfig(vocab=vocab, **self.settings(vocab)), generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {**super().recommended_rates(), "field": 4e-3}
 
@@ -103,6 +127,7 @@ class CircuitModel(ControlledModel):
 
     note: ClassVar[str] = "rung 2 on qubits, everything between start and measurement made of one- and two-qubit gates"
     rung: ClassVar[str] = "3"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
 
     kind: Literal["circuit"]
@@ -158,6 +183,14 @@ class CircuitModel(ControlledModel):
     def filled(self) -> dict[str, object]:
         return super().filled() | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
 
+    def settings(self, vocab: int) -> dict[str, Any]:
+        return with_rank(super().settings(vocab), self.dim, vocab)
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.circuit import CircuitConfig, CircuitLM
+
+        return CircuitLM(CircuitConfig(vocab=vocab, **self.settings(vocab)), generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}
 
@@ -183,12 +216,16 @@ class BornReadout(ModelConfig):
     def filled(self) -> dict[str, object]:
         return {"rank": 4} if self.readout == "povm" and self.rank is None else {}
 
+    def settings(self, vocab: int) -> dict[str, Any]:
+        return with_rank(super().settings(vocab), self.model_dump()["dim"], vocab)
+
 
 class RecurrentModel(BornReadout):
     """Rung 2r: one register for the whole text, h_t = U(x_t) h_{t−1}."""
 
     note: ClassVar[str] = "recurrent register turned by each token: table, Householder products or Cayley steps"
     rung: ClassVar[str] = "2r"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "transition", "readout", "start", "floor")
 
     kind: Literal["unitary_recurrent"]
@@ -239,6 +276,11 @@ class RecurrentModel(BornReadout):
             values["generators"] = 16
         return values
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
+
+        return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **self.settings(vocab)), generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {"embedding": 1e-2, "control": 1e-2, "transition": 1e-2, "readout": 1e-2, "start": 1e-2}
 
@@ -248,6 +290,7 @@ class ClassicalRecurrentModel(BornReadout):
 
     note: ClassVar[str] = "classical twin of the recurrent rungs: a stochastic matrix or a free linear map per token"
     rung: ClassVar[str] = "0"
+    audited: ClassVar[tuple[str, ...]] = ("completeness", *OF_PREDICTIONS)
     classical: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
 
@@ -272,6 +315,11 @@ class ClassicalRecurrentModel(BornReadout):
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
+
+        return UnitaryRecurrentLM(RecurrentConfig(vocab=vocab, **self.settings(vocab)), generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {"transition": 1e-2, "readout": 1e-2, "start": 1e-2}
 
@@ -281,6 +329,7 @@ class PermutationModel(BornReadout):
 
     note: ClassVar[str] = "reversible automaton: learned permutations of a superposed register"
     rung: ClassVar[str] = "4"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("transition", "readout", "start", "floor")
 
     kind: Literal["permutation"]
@@ -295,6 +344,12 @@ class PermutationModel(BornReadout):
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
 
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
+
+        config = RecurrentConfig(vocab=vocab, transition="permutation", **self.settings(vocab))
+        return UnitaryRecurrentLM(config, generator)
+
     def recommended_rates(self) -> dict[str, float]:
         return {"transition": 3e-2, "readout": 1e-2, "start": 1e-2}
 
@@ -304,6 +359,7 @@ class InstrumentModel(ModelConfig):
 
     note: ClassVar[str] = "hidden quantum Markov model; with dephasing 1 a hidden Markov model of the same size"
     rung: ClassVar[str] = "2i"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
     groups: ClassVar[tuple[str, ...]] = ("instrument", "start", "floor")
 
     kind: Literal["instrument"]
@@ -321,6 +377,14 @@ class InstrumentModel(ModelConfig):
 
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1}
+
+    def twins(self) -> dict[str, ModelConfig]:
+        return {} if self.dephasing == 1 else {"hidden Markov": self.model_copy(update={"dephasing": 1.0})}
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.instrument import InstrumentConfig, InstrumentLM
+
+        return InstrumentLM(InstrumentConfig(vocab=vocab, **self.settings(vocab)), generator)
 
     def recommended_rates(self) -> dict[str, float]:
         return {"instrument": 3e-3, "start": 3e-3}

@@ -13,24 +13,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.schema.experiment import BEST_CLASSICAL
+from experiments.schema.model_base import ModelConfig
+from experiments.schema.model_kinds import MODELS
 from experiments.stats.published import against_published
 from experiments.stats.statistics import Paired, holm, paired, practical, t_interval
 from experiments.stats.verdict import settled, verdict
-
-AUDIT = ("norm_drift", "inner_product_drift", "linearity", "reversal", "causality", "completeness", "normalisation")
-"""The audit's numbers (section "the audit" of the documentation), each a largest error; the worst seed's is kept."""
-
-CLASSICAL = frozenset({"transformer", "lstm"})
-"""Trained kinds among which ``reference: best classical`` looks, for records that do not say ``classical`` themselves.
-
-Counted n-grams are not among them: they have no seeds to pair and no size to match; they stay the floor."""
-
-RUNGS = {
-    "transformer": "0", "lstm": "0", "mean_field": "1", "unitary": "2", "unitary_recurrent": "2r", "instrument": "2i",
-    "permutation": "4",
-}  # fmt: skip
-"""The rung of a kind, for records that do not say it themselves."""
 
 LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
 """Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
@@ -119,7 +108,7 @@ def table(runs: Sequence[Run]) -> str:
     groups = sorted({group for run in runs for group in run.get("ledger") or {}})
     columns = ["task", "model", "kind", "seed", "status", "failure_step", "failure_reason", "val_nats", "bits_per_char"]
     columns += ["accuracy", *LARGEST, *AVERAGED, *(f"ledger_{group}" for group in groups)]
-    columns += [f"audit_{key}" for key in (*AUDIT, "dtype", "budget", "passed")]
+    columns += [f"audit_{key}" for key in (*AUDIT_COLUMNS, "dtype", "budget", "passed")]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -161,10 +150,11 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
 def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
     """One model on one task: estimates over the seeds that finished, costs, the worst audit, the seeds that failed."""
     done = sorted((run for run in runs if run["status"] == "done"), key=lambda run: run["seed"])
+    kind = MODELS.get(runs[0]["kind"], ModelConfig)  # for records that do not say rung and classical themselves
     entry: dict[str, Any] = {
         "kind": runs[0]["kind"],
-        "rung": runs[0].get("rung") or RUNGS.get(runs[0]["kind"], ""),
-        "classical": bool(runs[0].get("classical", runs[0]["kind"] in CLASSICAL)),
+        "rung": runs[0].get("rung") or kind.rung,
+        "classical": bool(runs[0].get("classical", kind.classical)),
         "strict": _strict(runs),
         "seeds": {"attempted": len(runs), "done": [run["seed"] for run in done]},
         "failed": [
@@ -225,7 +215,7 @@ def _audit(done: Sequence[Run]) -> dict[str, Any]:
     reasons: dict[str, str] = {}
     for audit in audits:
         reasons |= {key: str(reason) for key, reason in (audit.get("reasons") or {}).items()}
-    for key in AUDIT:
+    for key in AUDIT_COLUMNS:
         values = [audit.get(key) for audit in audits]
         finite = [value for raw in values if (value := _number(raw)) is not None]
         broken = any(isinstance(raw, float) and not math.isfinite(raw) for raw in values)

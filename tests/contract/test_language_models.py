@@ -22,13 +22,15 @@ from experiments.lm.contract import (
 )
 from experiments.lm.evaluate import mean_nats
 from experiments.lm.optim import build_optimizers
-from experiments.lm.unitarity_audit import KEYS, audit_model
+from experiments.lm.unitarity_audit import audit_model
 from experiments.runs import checkpoint, state_file
+from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.schema.model_kinds import MODELS
 from experiments.schema.optimizer_options import Optimizer
 
 VOCAB, BLOCK, BATCH, TIME = 26, 12, 3, 10
 VARIANTS: dict[str, dict[str, Any]] = {
+    "ngram, kneser_ney": {"kind": "ngram", "smoothing": "kneser_ney"},
     "transformer, modern": {"kind": "transformer", "preset": "modern"},
     "transformer, vanilla": {"kind": "transformer", "preset": "vanilla"},
     "unitary, real": {"kind": "unitary", "field": "real", "control": "additive"},
@@ -210,13 +212,57 @@ def test_the_whole_model_moves_with_to(name: str) -> None:
 def test_the_audit_has_every_column_or_says_why_not(name: str) -> None:
     model = made(name)
     found = audit_model(model, texts())
-    assert set(KEYS) <= found.keys()
-    assert {key for key in KEYS if found[key] is None} == set(found["reasons"])
+    assert set(AUDIT_COLUMNS) <= found.keys()
+    assert {key for key in AUDIT_COLUMNS if found[key] is None} == set(found["reasons"])
+    numbers = {key for key in AUDIT_COLUMNS if found[key] is not None}
+    declared = set(MODELS[KINDS[name]["kind"]].audited)
+    assert numbers == declared if name in MODELS else numbers <= declared
     assert found["causality"] < 1e-9
     assert found["normalisation"] < 1e-9
     assert (found["passed"] is None) is not claims_unitarity(model)
     if claims_unitarity(model):
         assert found["passed"] is True
+
+
+OWN_DEFAULTS = {"transition", "dim", "longest"}
+"""What a kind's row sets otherwise than the class that it shares with another kind, or from the task."""
+
+
+@pytest.mark.parametrize("kind", sorted(set(MODELS) - {"transformer", "lstm", "ngram"}))
+def test_yaml_and_python_have_the_same_defaults(kind: str) -> None:
+    config = MODELS[kind](kind=kind)
+    model = config.model_copy(update=config.filled()).build(96, BLOCK, torch.Generator().manual_seed(0))
+    written = {key: value for key, value in vars(model.config).items() if key not in ("vocab", *OWN_DEFAULTS)}
+    default = vars(type(model.config)(vocab=96, **{"longest": BLOCK} if "longest" in vars(model.config) else {}))
+    assert written == {key: default[key] for key in written}
+    if kind != "permutation":
+        assert vars(model.config).get("dim") == default.get("dim")
+
+
+def test_presets_and_the_lstm_have_the_same_defaults_in_yaml_and_python() -> None:
+    from inspect import signature
+
+    from classical import LSTM, PRESETS, NGram
+    from classical.kneser_ney import KneserNey
+
+    for preset, make in PRESETS.items():
+        config = MODELS["transformer"](kind="transformer", preset=preset)
+        assert config.build(VOCAB, BLOCK, torch.Generator().manual_seed(0)).config == make(VOCAB, BLOCK)
+        assert config.places == make(VOCAB, BLOCK).position
+    for kind, module in (("lstm", LSTM), ("ngram", NGram), ("ngram", KneserNey)):
+        fields, parameters = MODELS[kind].model_fields, signature(module).parameters
+        shared = set(fields) & set(parameters)
+        assert shared
+        for key in shared:
+            assert parameters[key].default in (parameters[key].empty, fields[key].default), key
+
+
+@every_kind
+def test_twins_are_kinds_that_claim_no_unitarity(name: str) -> None:
+    settings = KINDS[name]
+    for twin in MODELS[settings["kind"]](**settings).twins().values():
+        whole = twin.model_copy(update=twin.filled())
+        assert not claims_unitarity(build(name, whole, VOCAB, BLOCK, 0))
 
 
 def test_the_smaller_protocols_tell_the_kinds_apart() -> None:
