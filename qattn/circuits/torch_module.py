@@ -19,7 +19,7 @@ from qattn.circuits.simulate.statevector import run
 
 class CircuitModule(nn.Module):
     """Inputs ``(batch, n_inputs)`` or None to means ``(batch, k)`` of ``words``; without words to log-probabilities
-    ``(batch, 2**n)``.
+    ``(batch, 2ⁿ)``.
 
     The batch axis is kept for a batch of one and of none; without one in the input there is none in the output.
     Parameters start uniform in [0, ``spread``). Raises ``ValueError`` for words that do not fit, and for noise.

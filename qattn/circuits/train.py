@@ -20,7 +20,7 @@ from qattn.circuits.simulate.statevector import run
 
 TASKS = ("state", "unitary", "distribution", "classification")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
-DAMPING = 1e-3  # added to the Fubini-Study metric's diagonal before it is inverted
+DAMPING = 1e-3  # added to the Fubini–Study metric's diagonal before it is inverted
 NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "gaussian"), "unitary": ("qft",)}
 
 
@@ -174,7 +174,7 @@ class Fit:
         self.steps = 0
 
     def loss(self) -> Tensor:
-        """Infidelity, Kullback-Leibler divergence of the target from the Born distribution, or cross entropy."""
+        """Infidelity, Kullback–Leibler divergence of the target from the Born distribution, or cross entropy."""
         if self.task.kind == "classification":
             return self.cross_entropy(slice(0, self.cut))
         assert self.target is not None
@@ -187,21 +187,23 @@ class Fit:
             return 1 - (final.amplitudes() * self.target.conj()).sum().abs().square()
         return (torch.xlogy(self.target, self.target) - self.target * log_probabilities(final.probabilities())).sum()
 
-    def logits(self, rows: slice) -> Tensor:
-        """Probability of label 1: wire 0 found in |1>, from the mean of Z."""
+    def probability_of_one(self, rows: slice) -> Tensor:
+        """Probability of label 1: wire 0 found in |1⟩, from the mean of Z."""
         word = "Z" + "I" * (self.circuit.qubits - 1)
         mean = expectations(run(self.circuit, self.parameters, self.data[rows]), [word])[:, 0]
         return (1 - mean) / 2
 
     def cross_entropy(self, rows: slice) -> Tensor:
         tiny = torch.finfo(self.parameters.dtype).eps
-        return torch.nn.functional.binary_cross_entropy(self.logits(rows).clamp(tiny, 1 - tiny), self.labels[rows])
+        return torch.nn.functional.binary_cross_entropy(
+            self.probability_of_one(rows).clamp(tiny, 1 - tiny), self.labels[rows]
+        )
 
     @torch.no_grad()
     def accuracy(self) -> float:
         """Share of held-out samples on the right side of 1/2."""
         rows = slice(self.cut, len(self.labels))
-        return ((self.logits(rows) > 0.5) == (self.labels[rows] > 0.5)).double().mean().item()
+        return ((self.probability_of_one(rows) > 0.5) == (self.labels[rows] > 0.5)).double().mean().item()
 
     def step(self) -> float:
         """One update; the loss before it. Raises ``FloatingPointError`` when it or a parameter is no longer finite."""

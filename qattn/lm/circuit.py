@@ -19,7 +19,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from qattn.circuits.ir.ansatz import build, find, ring_pairs
-from qattn.circuits.ir.circuit import Circuit, Operation, Slot, gate
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.gates import complex_of
 from qattn.circuits.simulate.statevector import run
 from qattn.circuits.simulate.whole_unitary import unitaries
@@ -235,8 +235,8 @@ class CircuitLM(ControlledLM):
         operations += build(c.ansatz, c.qubits, c.depth).operations
         for layer in range(c.layers):
             angle = iter(range(layer * c.angle_count, (layer + 1) * c.angle_count))
-            operations += [gate("RZ", wire, Slot(next(angle), "inputs")) for wire in range(c.qubits)]
-            operations += [gate("IsingZZ", a, b, Slot(next(angle), "inputs")) for a, b in c.couplings]
+            operations += [gate("RZ", wire, ParameterRef(next(angle), "inputs")) for wire in range(c.qubits)]
+            operations += [gate("IsingZZ", a, b, ParameterRef(next(angle), "inputs")) for a, b in c.couplings]
             start = (1 + layer) * self.mixer.n_parameters
             operations += build(c.ansatz, c.qubits, c.depth, start=start).operations
         return Circuit(c.qubits, tuple(operations))

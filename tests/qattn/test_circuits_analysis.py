@@ -10,7 +10,7 @@ import torch
 
 from qattn.circuits.analyse import expressibility, sensitivity
 from qattn.circuits.ir.ansatz import build
-from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.circuit import Circuit, ParameterRef, gate
 from qattn.circuits.ir.sim2019 import published
 from qattn.circuits.simulate.readout import expectations
 from qattn.circuits.simulate.statevector import run
@@ -33,7 +33,7 @@ def test_expressibility_of_the_nineteen_circuits_is_the_published_one(layers: in
 
 
 def test_expressibility_of_an_idle_circuit_and_of_haar_states() -> None:
-    idle = Circuit(4, (gate("RZ", 0, Slot(0)),))  # |0000> up to a phase: all fidelities are 1
+    idle = Circuit(4, (gate("RZ", 0, ParameterRef(0)),))  # |0000> up to a phase: all fidelities are 1
     assert expressibility.expressibility(idle, pairs=500).value == pytest.approx(15 * math.log(75), rel=1e-6)
     assert 0.002 < expressibility.haar_floor(16) < 0.006
     assert expressibility.haar_bins(16).sum() == pytest.approx(1)
@@ -105,7 +105,7 @@ def test_gradients_vanish_exponentially_with_qubits_for_deep_circuits_only() -> 
 
 
 def test_gradient_samples_are_gradients() -> None:
-    circuit = Circuit(1, (gate("RY", 0, Slot(0)),))  # <Z> = cos t, its derivative has variance 1/2
+    circuit = Circuit(1, (gate("RY", 0, ParameterRef(0)),))  # <Z> = cos t, its derivative has variance 1/2
     found = sensitivity.gradient_samples(circuit, "Z", 4000, 0)
     assert found.var().item() == pytest.approx(0.5, abs=0.03)  # five standard errors of a variance of 4000 sines
 
@@ -127,7 +127,7 @@ def test_the_metric_is_pennylanes_metric_tensor() -> None:
 
 def test_fisher_of_one_rotation_and_the_effective_dimension() -> None:
     """p = cos(t/2)**2 has Fisher information 1 at every t; a redundant parameter adds nothing to the rank."""
-    circuit = Circuit(1, (gate("RY", 0, Slot(0)), gate("RY", 0, Slot(1))))
+    circuit = Circuit(1, (gate("RY", 0, ParameterRef(0)), gate("RY", 0, ParameterRef(1))))
     for t in (0.3, 2.0):
         fisher = sensitivity.classical_fisher(circuit, torch.tensor([t, 0.1], dtype=torch.float64))
         assert torch.allclose(fisher, torch.ones(2, 2, dtype=torch.float64), atol=1e-10)

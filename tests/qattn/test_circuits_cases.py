@@ -14,7 +14,7 @@ import torch
 
 from qattn.circuits.analyse.expressibility import entropy
 from qattn.circuits.ir.ansatz import build
-from qattn.circuits.ir.circuit import Circuit, Operation, Slot, gate
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.encode import encoded
 from qattn.circuits.ir.spec import from_dict, to_dict
 from qattn.circuits.simulate import naive, pennylane_device, statevector
@@ -35,7 +35,7 @@ BELL = Circuit(2, (gate("Hadamard", 0), gate("CNOT", 0, 1)))
 
 
 def test_log_probabilities_have_finite_gradients_where_the_probability_is_zero() -> None:
-    circuit = Circuit(2, (gate("RX", 0, Slot(0)), gate("CNOT", 0, 1)))
+    circuit = Circuit(2, (gate("RX", 0, ParameterRef(0)), gate("CNOT", 0, 1)))
     p = torch.zeros(1, dtype=torch.float64, requires_grad=True)  # |00> exactly: three probabilities are 0
     logs = log_probabilities(statevector.run(circuit, p).probabilities())
     (gradient,) = torch.autograd.grad(logs.sum(), p)
@@ -45,7 +45,7 @@ def test_log_probabilities_have_finite_gradients_where_the_probability_is_zero()
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3])
 def test_entropy_gradients_are_finite_at_and_near_product_states(angle: float) -> None:
-    circuit = Circuit(3, (gate("RY", 0, Slot(0)), gate("CNOT", 0, 1)))
+    circuit = Circuit(3, (gate("RY", 0, ParameterRef(0)), gate("CNOT", 0, 1)))
     p = torch.tensor([angle], dtype=torch.float64, requires_grad=True)
     value = entropy(statevector.run(circuit, p).amplitudes()[None], [0])
     (gradient,) = torch.autograd.grad(value.sum(), p)
@@ -165,11 +165,11 @@ def test_adjoint_and_parameter_shift_gradients_of_a_batch(name: str, method: str
     circuit = Circuit(
         2,
         (
-            gate("RX", 0, Slot(0, "inputs")),
-            gate("CRY", 0, 1, Slot(0)),
-            gate("Rot", 1, Slot(1), Slot(2), Slot(3)),
-            gate("CRZ", 1, 0, Slot(0, scale=2.0)),
-            gate("SingleExcitation", 0, 1, Slot(1)),
+            gate("RX", 0, ParameterRef(0, "inputs")),
+            gate("CRY", 0, 1, ParameterRef(0)),
+            gate("Rot", 1, ParameterRef(1), ParameterRef(2), ParameterRef(3)),
+            gate("CRZ", 1, 0, ParameterRef(0, scale=2.0)),
+            gate("SingleExcitation", 0, 1, ParameterRef(1)),
         ),
     )
     generator = torch.Generator().manual_seed(0)
@@ -188,7 +188,7 @@ def test_adjoint_and_parameter_shift_gradients_of_a_batch(name: str, method: str
 
 
 def test_second_derivatives_come_from_the_naive_engine_and_are_refused_by_the_fast_one() -> None:
-    circuit = Circuit(1, (gate("RY", 0, Slot(0)),))
+    circuit = Circuit(1, (gate("RY", 0, ParameterRef(0)),))
     p = torch.tensor([0.7], dtype=torch.float64, requires_grad=True)
 
     def p0(run_state: torch.Tensor) -> torch.Tensor:
@@ -197,7 +197,7 @@ def test_second_derivatives_come_from_the_naive_engine_and_are_refused_by_the_fa
     (first,) = torch.autograd.grad(p0(naive.state_vector(circuit, p)), p, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), p)
     assert second.item() == pytest.approx(-math.cos(0.7) / 2)  # P0 = cos(t/2)**2
-    entangled = BELL.then([gate("RY", 1, Slot(0))])
+    entangled = BELL.then([gate("RY", 1, ParameterRef(0))])
     with pytest.raises(RuntimeError, match="differentiable once"):
         torch.autograd.grad(statevector.run(entangled, p).probabilities()[0], p, create_graph=True)
 
@@ -206,7 +206,7 @@ def test_specs_survive_writing_and_reading() -> None:
     circuit = encoded(build("SimplifiedTwoDesign", 3, 1), "angle", axis="Y")
     circuit = circuit.then(
         [
-            Operation("PauliRot", (2, 0), (Slot(0, scale=0.5, shift=0.25),), word="XY"),
+            Operation("PauliRot", (2, 0), (ParameterRef(0, scale=0.5, shift=0.25),), word="XY"),
             Operation("MultiRZ", (0, 1, 2), (0.3,)),
             Operation("DiagonalQubitUnitary", (1,), (), np.exp(1j * np.arange(2))),
         ]

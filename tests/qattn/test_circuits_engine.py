@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qattn.circuits.ir.ansatz import ANSATZE, build
-from qattn.circuits.ir.circuit import Circuit, Operation, Slot
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef
 from qattn.circuits.ir.gates import GATES
 from qattn.circuits.simulate import adjoint, naive, pennylane_device, statevector
 
@@ -43,7 +43,7 @@ def random_circuit(seed: int, qubits: int, length: int, inputs: bool = False) ->
         angles = []
         for _ in range(GATES[name].angles if name in GATES else int(name in ("MultiRZ", "PauliRot"))):
             source = "inputs" if inputs and rng.random() < 0.4 else "parameters"
-            angles.append(Slot(count[source], source, *((2.0, 0.1) if rng.random() < 0.2 else ())))
+            angles.append(ParameterRef(count[source], source, *((2.0, 0.1) if rng.random() < 0.2 else ())))
             count[source] += 1
         data = {
             "QubitUnitary": lambda k=k: unitary(rng, 2**k),

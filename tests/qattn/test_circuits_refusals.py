@@ -14,7 +14,7 @@ import torch
 
 from experiments.schema import CONFIGS
 from qattn.circuits.analyse.expressibility import haar_log_bins
-from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.circuit import Circuit, ParameterRef, gate
 from qattn.circuits.ir.encode import encoded
 from qattn.circuits.ir.spec import from_dict, to_dict
 from qattn.circuits.simulate.pennylane_device import known_devices
@@ -180,13 +180,15 @@ def test_inputs_of_a_spec_are_used_in_training(ask, tmp_path: Path) -> None:
 def test_classification_with_amplitudes_uses_states_of_norm_1(ask, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(AMPLITUDE + "train: {task: classification, data: parity, samples: 20, steps: 3}")
     assert ask("train", tmp_path / "a.yaml", "--json").json["loss"] > 0
-    circuit = encoded(Circuit(1, (gate("RY", 0, Slot(0)),)), "amplitude")
+    circuit = encoded(Circuit(1, (gate("RY", 0, ParameterRef(0)),)), "amplitude")
     with pytest.raises(ValueError, match=r"inputs as amplitudes need norm 1, got 1\.41421"):
         run(circuit, torch.zeros(1), torch.ones(2))
 
 
 def test_fixing_inputs_is_running_with_them() -> None:
-    circuit = Circuit(2, (gate("RX", 0, Slot(0, "inputs", 2.0, 0.1)), gate("RY", 1, Slot(0)), gate("CNOT", 0, 1)))
+    circuit = Circuit(
+        2, (gate("RX", 0, ParameterRef(0, "inputs", 2.0, 0.1)), gate("RY", 1, ParameterRef(0)), gate("CNOT", 0, 1))
+    )
     for c, x in ((circuit, [0.3]), (encoded(Circuit(2, circuit.operations[1:]), "amplitude"), [0.6, 0, 0, 0.8])):
         p = torch.tensor([0.7], dtype=torch.float64)
         direct = run(c, p, torch.tensor(x, dtype=torch.float64)).amplitudes()

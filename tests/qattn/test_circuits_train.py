@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from qattn.circuits.ir.ansatz import build
-from qattn.circuits.ir.circuit import Circuit, Slot, gate
+from qattn.circuits.ir.circuit import Circuit, ParameterRef, gate
 from qattn.circuits.ir.encode import encoded
 from qattn.circuits.simulate.statevector import run
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
@@ -33,7 +33,7 @@ def test_a_circuit_learns(kind: str, target: str, optimizer: str, lr: float) -> 
 
 def test_a_unitary_is_learnt_from_all_its_columns() -> None:
     """RZ RY RZ reaches every one-qubit unitary up to a phase, so the Hadamard among them."""
-    circuit = Circuit(1, (gate("Rot", 0, Slot(0), Slot(1), Slot(2)),))
+    circuit = Circuit(1, (gate("Rot", 0, ParameterRef(0), ParameterRef(1), ParameterRef(2)),))
     hadamard = np.array([[1, 1], [1, -1]]) / math.sqrt(2)
     fit = Fit(circuit, Task("unitary", target_of("unitary", hadamard, 1)), "lbfgs", 1.0, seed=1)
     for _ in range(20):
@@ -69,11 +69,11 @@ def test_gradients_are_those_of_the_parameter_shift_rule() -> None:
     circuit = Circuit(
         3,
         (
-            gate("RX", 0, Slot(0)),
-            gate("CRY", 0, 1, Slot(1)),
-            gate("IsingXX", 1, 2, Slot(2)),
-            gate("SingleExcitation", 2, 0, Slot(3)),
-            gate("Rot", 1, Slot(4), Slot(0), Slot(1, scale=2.0)),
+            gate("RX", 0, ParameterRef(0)),
+            gate("CRY", 0, 1, ParameterRef(1)),
+            gate("IsingXX", 1, 2, ParameterRef(2)),
+            gate("SingleExcitation", 2, 0, ParameterRef(3)),
+            gate("Rot", 1, ParameterRef(4), ParameterRef(0), ParameterRef(1, scale=2.0)),
         ),
     )
     p = torch.linspace(0.2, 1.5, 5, dtype=torch.float64)
@@ -83,7 +83,9 @@ def test_gradients_are_those_of_the_parameter_shift_rule() -> None:
 def test_qng_needs_fewer_steps_than_plain_gradients_where_the_geometry_is_bad() -> None:
     """One parameter is scaled by ten: plain descent at this rate oscillates in it, the natural gradient does not see
     scales."""
-    circuit = Circuit(2, (gate("RY", 0, Slot(0, scale=10.0)), gate("RY", 1, Slot(1, scale=0.5)), gate("CNOT", 0, 1)))
+    circuit = Circuit(
+        2, (gate("RY", 0, ParameterRef(0, scale=10.0)), gate("RY", 1, ParameterRef(1, scale=0.5)), gate("CNOT", 0, 1))
+    )
     goal = run(circuit, torch.tensor([0.2, 3.0], dtype=torch.float64)).amplitudes().numpy()
 
     def loss_of(optimizer: str) -> float:

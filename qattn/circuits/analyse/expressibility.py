@@ -34,7 +34,7 @@ def mean_of(samples: np.ndarray) -> Estimate:
 
 @torch.no_grad()
 def sampled_states(circuit: Circuit, samples: int, seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """States ``(samples, 2**n)`` for parameters drawn uniformly from [0, 2 pi).
+    """States ``(samples, 2ⁿ)`` for parameters drawn uniformly from [0, 2π).
 
     Raises ``ValueError`` for noise, for inputs that ``circuit.with_inputs`` has not fixed, and for more than memory.
     """
@@ -94,7 +94,7 @@ def haar_floor(dimension: int, pairs: int = PAIRS, bins: int = BINS, seed: int =
 
 
 def purities(states: Tensor) -> Tensor:
-    """Tr rho_k**2 of every wire: ``(batch, n)``."""
+    """Tr ρₖ² of every wire: ``(batch, n)``."""
     n = (states.shape[-1] - 1).bit_length()
     out = []
     for w in range(n):
@@ -104,25 +104,25 @@ def purities(states: Tensor) -> Tensor:
 
 
 def meyer_wallach(states: Tensor) -> Tensor:
-    """Q = 2 (1 - mean over wires of Tr rho_k**2), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
+    """Q = 2 (1 - mean over wires of Tr ρₖ²), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
     4)."""
     return 2 * (1 - purities(states).mean(-1))
 
 
 def haar_meyer_wallach(qubits: int) -> float:
-    """The mean of Q over Haar-random states, (2**n - 2) / (2**n + 1): 14/17 for four qubits."""
+    """The mean of Q over Haar-random states, (2ⁿ - 2) / (2ⁿ + 1): 14/17 for four qubits."""
     return (2**qubits - 2) / (2**qubits + 1)
 
 
 def entangling_capability(circuit: Circuit, samples: int = PAIRS, seed: int = 0) -> Estimate:
-    """The mean Meyer-Wallach measure over uniform parameters."""
+    """The mean Meyer–Wallach measure over uniform parameters."""
     return mean_of(meyer_wallach(sampled_states(circuit, samples, seed).to(torch.complex128)).numpy())
 
 
 def entropy(states: Tensor, wires: list[int]) -> Tensor:
     """Entanglement entropy across the cut around ``wires``, in nats, ``(batch,)``.
 
-    The gradient at product states, where lambda log lambda has an infinite slope, is 0 (its limit along smooth
+    The gradient at product states, where λ log λ has an infinite slope, is 0 (its limit along smooth
     families), never NaN.
     """
     n = (states.shape[-1] - 1).bit_length()
@@ -141,7 +141,7 @@ def entropy(states: Tensor, wires: list[int]) -> Tensor:
 
 
 def frame_potential(circuit: Circuit, order: int = 2, pairs: int = PAIRS, seed: int = 0) -> tuple[Estimate, float]:
-    """Mean of |<psi|phi>|**(2 order) over pairs of states, and Haar's value t! (N-1)! / (N+t-1)!, its minimum."""
+    """Mean of |⟨ψ|φ⟩|^(2 order) over pairs of states, and Haar's value t! (N−1)! / (N+t−1)!, its minimum."""
     if order < 1:
         raise ValueError(f"the order of a frame potential is at least 1, got {order}")
     states = sampled_states(circuit, 2 * pairs, seed).to(torch.complex128)

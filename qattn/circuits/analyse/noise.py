@@ -16,7 +16,7 @@ MOST_QUBITS = 8  # a density matrix of 8 qubits is as large as a state of 16
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> float:
-    """Kullback-Leibler divergence of q from p in nats; infinite where q misses what p has is refused by a floor at
+    """Kullback–Leibler divergence of q from p in nats; infinite where q misses what p has is refused by a floor at
     the smallest float."""
     used = p > 0
     return float((p[used] * (np.log(p[used]) - np.log(np.maximum(q[used], np.finfo(float).tiny)))).sum())
@@ -28,10 +28,10 @@ def sweep(
     kind: str = "DepolarizingChannel",
     read: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> list[dict[str, float]]:
-    """For each strength: fidelity <psi|rho|psi> with the noiseless state, purity, and KL of the read-out
+    """For each strength: fidelity ⟨ψ|ρ|ψ⟩ with the noiseless state, purity, and KL of the read-out
     distribution from its own.
 
-    ``read`` maps the wires' probabilities ``(2**n,)`` to what is asked (next tokens, say). The circuit must be bound
+    ``read`` maps the wires' probabilities ``(2ⁿ,)`` to what is asked (next tokens, say). The circuit must be bound
     to numbers.
     Raises ``ValueError`` above 8 qubits, where the density matrix outgrows an ordinary machine's patience.
     """

@@ -12,7 +12,7 @@ import torch
 from scipy.stats import linregress
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import CHANNELS, Circuit, Slot, check_memory
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, ParameterRef, check_memory
 from qattn.circuits.simulate.naive import state_vector
 from qattn.circuits.simulate.readout import expectations
 from qattn.circuits.simulate.statevector import run
@@ -36,7 +36,7 @@ def gradient_samples(circuit: Circuit, word: str, samples: int = 500, seed: int 
 
 @dataclass(frozen=True)
 class Decay:
-    """Var = 2**(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near -1 per qubit is a
+    """Var = 2^(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near -1 per qubit is a
     2-design's plateau."""
 
     slope: float
@@ -47,7 +47,7 @@ class Decay:
 def gradient_variance(
     build: Callable[[int, int], Circuit], qubits: Sequence[int], layers: Sequence[int], samples: int, seed: int
 ) -> dict:
-    """Variance of the gradient of <Z0 Z1>, averaged over the parameters, against qubits and layers (McClean et al.,
+    """Variance of the gradient of ⟨Z0 Z1⟩, averaged over the parameters, against qubits and layers (McClean et al.,
     arXiv:1803.11173, Fig. 3, who took one parameter: the average does not depend on where it sits).
 
     ``variance[l][n]`` is a list over ``layers`` of lists over ``qubits``; ``fit`` the decay with qubits at the
@@ -89,7 +89,7 @@ def state_jacobian(circuit: Circuit, parameters: Tensor) -> tuple[Tensor, Tensor
 
 
 def metric(circuit: Circuit, parameters: Tensor) -> Tensor:
-    """Fubini-Study metric ``(P, P)``: Re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>); a quarter of the quantum
+    """Fubini–Study metric ``(P, P)``: Re(⟨∂ᵢψ|∂ⱼψ⟩ − ⟨∂ᵢψ|ψ⟩⟨ψ|∂ⱼψ⟩); a quarter of the quantum
     Fisher information."""
     psi, tangent = state_jacobian(circuit, parameters)
     overlap = tangent.mH @ psi
@@ -97,7 +97,7 @@ def metric(circuit: Circuit, parameters: Tensor) -> Tensor:
 
 
 def classical_fisher(circuit: Circuit, parameters: Tensor) -> Tensor:
-    """Fisher information ``(P, P)`` of the outcome probabilities: sum_x d_i p d_j p / p. Outcomes of probability 0
+    """Fisher information ``(P, P)`` of the outcome probabilities: Σₓ ∂ᵢp ∂ⱼp / p. Outcomes of probability 0
     add nothing."""
     psi, tangent = state_jacobian(circuit, parameters)
     p = psi.abs().square()
@@ -160,6 +160,9 @@ def light_cone(circuit: Circuit, wires: Sequence[int]) -> tuple[list[int], list[
             if op.name not in CHANNELS:
                 cone |= set(op.wires)
     parameters = {
-        a.index for g in gates for a in circuit.operations[g].angles if isinstance(a, Slot) and a.source == "parameters"
+        a.index
+        for g in gates
+        for a in circuit.operations[g].angles
+        if isinstance(a, ParameterRef) and a.source == "parameters"
     }
     return sorted(gates), sorted(cone), sorted(parameters)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qattn.circuits.ir.circuit import Circuit, Slot
+from qattn.circuits.ir.circuit import Circuit, ParameterRef
 from qattn.circuits.simulate import pennylane_device
 
 
@@ -17,8 +17,8 @@ def tape_of(circuit: Circuit) -> Any:
     labels = {"parameters": circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))}
     labels["inputs"] = tuple(f"x{k}" for k in range(circuit.n_inputs)) if not circuit.amplitude_inputs else ()
 
-    def shown(angle: float | Slot) -> Any:
-        return labels[angle.source][angle.index] if isinstance(angle, Slot) else float(angle)
+    def shown(angle: float | ParameterRef) -> Any:
+        return labels[angle.source][angle.index] if isinstance(angle, ParameterRef) else float(angle)
 
     start = np.eye(1, 2**circuit.qubits)[0] if circuit.amplitude_inputs else circuit.initial  # drawn as |Ψ⟩ whichever
     queue = [] if start is None else [qml.StatePrep(start, wires=range(circuit.qubits))]

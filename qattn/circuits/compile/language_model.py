@@ -39,7 +39,7 @@ class CompiledText:
     floor: float = 0.0
 
     def tokens(self, p: np.ndarray) -> np.ndarray:
-        """Probabilities ``(2**k,)`` of the wires, or frequencies, as a distribution over tokens ``(vocab,)``."""
+        """Probabilities ``(2ᵏ,)`` of the wires, or frequencies, as a distribution over tokens ``(vocab,)``."""
         whose = np.arange(self.outcomes) % self.vocab
         words = np.bincount(whose, np.asarray(p, float)[: self.outcomes], self.vocab)
         return (1 - self.floor) * words + self.floor / self.vocab
@@ -152,7 +152,7 @@ def compile_gates(
 
 
 def dilation(frame: np.ndarray, qubits: int) -> Operation:
-    """The readout's isometry, completed to a unitary on so many wires; those in front start in |0> (Naimark)."""
+    """The readout's isometry, completed to a unitary on so many wires; those in front start in |0⟩ (Naimark)."""
     tall = np.zeros((2**qubits, frame.shape[1]), complex)
     tall[: frame.shape[0]] = frame
     return Operation("QubitUnitary", tuple(range(qubits)), (), complete_isometry(tall))

@@ -83,7 +83,7 @@ def one_excitation(operations: Sequence[Operation], wires: int) -> np.ndarray:
 
 
 def unary_block(circuit: Circuit, states: np.ndarray) -> np.ndarray:
-    """The one-excitation block of a matrix given in the whole 2**d space (for checking small networks)."""
+    """The one-excitation block of a matrix given in the whole 2ᵈ space (for checking small networks)."""
     index = [1 << (circuit.qubits - 1 - k) for k in range(circuit.qubits)]
     return states[np.ix_(index, index)]
 
@@ -97,7 +97,7 @@ def dense(matrix: np.ndarray) -> Circuit:
 
 
 def diagonal(phases: np.ndarray) -> Circuit:
-    """exp(i phases), ``(2**n,)``, as a network of multiplexed RZ: 2**n - 1 rotations, up to a global phase (Möttönen
+    """exp(i phases), ``(2ⁿ,)``, as a network of multiplexed RZ: 2ⁿ - 1 rotations, up to a global phase (Möttönen
     2004)."""
     n = (len(phases) - 1).bit_length()
     if len(phases) != 2**n or n < 1 or not np.all(np.isfinite(phases)):
@@ -116,8 +116,8 @@ def multiplexed_phases(phases: np.ndarray, wires: Sequence[int]) -> list[Operati
 
 
 def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: str) -> list[Operation]:
-    """A rotation of ``target`` about Y or Z whose angle is chosen by the controls' basis state ``(2**k,)``, as 2**k
-    rotations and 2**k CNOTs in the order of a Gray code (Möttönen et al., PRL 93, 130502, 2004)."""
+    """A rotation of ``target`` about Y or Z whose angle is chosen by the controls' basis state ``(2ᵏ,)``, as 2ᵏ
+    rotations and 2ᵏ CNOTs in the order of a Gray code (Möttönen et al., PRL 93, 130502, 2004)."""
     k = len(controls)
     gray = [i ^ (i >> 1) for i in range(2**k)]
     turns = walsh_hadamard(np.asarray(angles, float))[gray] / 2**k
@@ -134,7 +134,7 @@ def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: 
 
 
 def walsh_hadamard(values: np.ndarray) -> np.ndarray:
-    """Sums of ``(2**k,)`` numbers with the signs (−1)^(bits in common of the two indices)."""
+    """Sums of ``(2ᵏ,)`` numbers with the signs (−1)^(bits in common of the two indices)."""
     out, size = values, 1
     while size < len(values):
         pairs = out.reshape(-1, 2, size)
@@ -161,7 +161,7 @@ def effective_angles(operations: Sequence[Operation], controls: Sequence[int]) -
 
 
 def permutation(image: Sequence[int]) -> Circuit:
-    """A permutation of the 2**n basis states (i goes to ``image[i]``) as X, CNOT, Toffoli and larger controlled NOTs.
+    """A permutation of the 2ⁿ basis states (i goes to ``image[i]``) as X, CNOT, Toffoli and larger controlled NOTs.
 
     Transformation-based synthesis (Miller, Maslov, Dueck, DAC 2003): basis state after basis state is moved home by
     gates that leave all smaller ones alone. Raises ``ValueError`` when ``image`` is no permutation of a power of two.
@@ -230,8 +230,8 @@ def t_count(circuit: Circuit, precision: float = 1e-3) -> int:
 def shannon_counts(qubits: int) -> dict[str, int]:
     """CNOTs and rotations of PennyLane's quantum Shannon decomposition of a generic unitary on so many qubits.
 
-    9/16 4**n - 3/2 2**n CNOTs (Shende, Bullock, Markov, arXiv:quant-ph/0406176, Table 1, without the last
-    optimisations); rotations by the decomposition's recursion R(n) = 4 R(n-1) + 3 2**(n-1) from R(2) = 15 (four
+    9/16 · 4ⁿ − 3/2 · 2ⁿ CNOTs (Shende, Bullock, Markov, arXiv:quant-ph/0406176, Table 1, without the last
+    optimisations); rotations by the decomposition's recursion R(n) = 4 R(n−1) + 3 · 2ⁿ⁻¹ from R(2) = 15 (four
     smaller unitaries, three multiplexed rotations).
     """
     if qubits == 1:

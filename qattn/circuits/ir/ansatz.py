@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qattn.circuits.ir.circuit import Angle, Circuit, Operation, Slot, gate
+from qattn.circuits.ir.circuit import Angle, Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.encode import angle_encoding
 from qattn.circuits.ir.sim2019 import SIM_LAYERS, sim_before, sim_shape
 
-Take = Callable[[], Slot]  # hands out the next trainable parameter
+Take = Callable[[], ParameterRef]  # hands out the next trainable parameter
 Shape = dict[str, tuple[int, ...]]
 MOST_GATES = 10**6
 
@@ -76,7 +76,7 @@ def simplified_two_design(n: int, index: int, take: Take) -> Iterator[Operation]
 
 def qaoa_features(n: int, take: Take | None = None) -> Iterator[Operation]:
     for w in range(n):
-        yield gate("RX", w, Slot(w, "inputs"))
+        yield gate("RX", w, ParameterRef(w, "inputs"))
 
 
 def qaoa_embedding(n: int, index: int, take: Take) -> Iterator[Operation]:
@@ -271,8 +271,8 @@ def build(name: str, qubits: int, layers: int, reupload: str | None = None, star
         )
     counter = iter(range(start, start + 10**9))
 
-    def take() -> Slot:
-        return Slot(next(counter))
+    def take() -> ParameterRef:
+        return ParameterRef(next(counter))
 
     operations: list[Operation] = list(ansatz.before(qubits, take)) if ansatz.before else []
     for index in range(layers):
@@ -285,7 +285,7 @@ def build(name: str, qubits: int, layers: int, reupload: str | None = None, star
 
 
 def draw_parameters(name: str, qubits: int, layers: int, seed: int) -> np.ndarray:
-    """Parameters uniform in [0, 2 pi), from a seeded generator."""
+    """Parameters uniform in [0, 2π), from a seeded generator."""
     return np.random.default_rng(seed).uniform(0, 2 * np.pi, find(name).n_params(qubits, layers))
 
 

@@ -1,16 +1,16 @@
 """What a circuit is: wires, a list of operations, and numbered slots where trainable parameters and data enter.
 
-Wire 0 is the most significant bit of a basis state's index everywhere: |q0 q1 ... q(n-1)> has index sum_k q_k
-2**(n-1-k).
+Wire 0 is the most significant bit of a basis state's index everywhere: |q₀ q₁ … qₙ₋₁⟩ has index Σₖ qₖ 2ⁿ⁻¹⁻ᵏ.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 
 from qattn.circuits.ir.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, complex_of, constant, phase
 
+T = TypeVar("T")
 CHANNELS = ("DepolarizingChannel", "BitFlip", "PhaseFlip", "AmplitudeDamping", "PhaseDamping")
-UNITARITY = 1e-8  # largest accepted ||U^dagger U - 1|| (Frobenius, float64) of a matrix given by a person
+UNITARITY = 1e-8  # largest accepted ‖U†U − 1‖ (Frobenius, float64) of a matrix given by a person
 
 
 @dataclass(frozen=True)
-class Slot:
+class ParameterRef:
     """An angle that is not a number yet: ``scale * source[index] + shift``, source ``"parameters"`` or ``"inputs"``."""
 
     index: int
@@ -32,7 +33,7 @@ class Slot:
     shift: float = 0.0
 
 
-Angle = float | Slot
+Angle = float | ParameterRef
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """A checked, immutable circuit of ``qubits`` wires, started in |0...0>, in ``initial``, or in given states.
+    """A checked, immutable circuit of ``qubits`` wires, started in |0…0⟩, in ``initial``, or in given states.
 
     Raises ``ValueError`` for wires out of range, unknown gates, wrong numbers of wires or angles, matrices that are
     not unitary and states that are not normalised. ``names`` are the parameters' names in order (default: their
@@ -61,7 +62,7 @@ class Circuit:
     initial: np.ndarray | None = None
     amplitude_inputs: bool = False
     names: tuple[str, ...] = ()
-    _cache: dict = field(default_factory=dict, repr=False, compare=False)
+    _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.qubits, int) or isinstance(self.qubits, bool) or self.qubits < 1:
@@ -72,10 +73,16 @@ class Circuit:
             check_state(self.initial, self.qubits)
 
     def __getstate__(self) -> dict:
-        return {key: value for key, value in self.__dict__.items() if key != "_cache"} | {"_cache": {}}
+        return {**self.__dict__, "_derived": {}}
 
-    def slots(self, source: str = "parameters") -> list[Slot]:
-        return [a for op in self.operations for a in op.angles if isinstance(a, Slot) and a.source == source]
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What follows from the circuit alone (its plan, its groups of gates): made once, then remembered."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def slots(self, source: str = "parameters") -> list[ParameterRef]:
+        return [a for op in self.operations for a in op.angles if isinstance(a, ParameterRef) and a.source == source]
 
     @property
     def n_parameters(self) -> int:
@@ -86,9 +93,8 @@ class Circuit:
         return 2**self.qubits if self.amplitude_inputs else self.highest("inputs")
 
     def highest(self, source: str) -> int:
-        if source not in self._cache:
-            self._cache[source] = 1 + max((slot.index for slot in self.slots(source)), default=-1)
-        return self._cache[source]
+        """How many values of a source the angles ask for: one more than the greatest number."""
+        return self.derived(source, lambda: 1 + max((slot.index for slot in self.slots(source)), default=-1))
 
     @property
     def noisy(self) -> bool:
@@ -114,7 +120,7 @@ class Circuit:
 
     def then(self, operations: Iterable[Operation]) -> Circuit:
         """The same circuit with operations appended."""
-        return replace(self, operations=(*self.operations, *operations), _cache={})
+        return replace(self, operations=(*self.operations, *operations), _derived={})
 
     def with_inputs(self, inputs: np.ndarray) -> Circuit:
         """The circuit for given data: input slots become numbers, amplitudes the start; parameters stay free."""
@@ -134,7 +140,7 @@ class Circuit:
         """The operations with the slots of one source replaced by numbers."""
 
         def number(angle: Angle) -> Angle:
-            if not isinstance(angle, Slot) or angle.source != source:
+            if not isinstance(angle, ParameterRef) or angle.source != source:
                 return angle
             return float(angle.scale * values[angle.index] + angle.shift)
 
@@ -190,7 +196,7 @@ def check(op: Operation, qubits: int, place: int) -> None:
         angles = 1 if op.name in CHANNELS else GATES[op.name].angles
     if len(op.angles) != angles:
         raise ValueError(f"{where}: expected {angles} angles, got {len(op.angles)}")
-    numbers = [a for a in op.angles if not isinstance(a, Slot)]
+    numbers = [a for a in op.angles if not isinstance(a, ParameterRef)]
     if not np.all(np.isfinite(np.asarray(numbers, float))):
         raise ValueError(f"{where}: angles must be finite numbers, got {numbers}")
     if op.name in CHANNELS and numbers and not 0 <= float(numbers[0]) <= 1:
@@ -272,7 +278,7 @@ def multi_rz(wires: int) -> Gate:
     def diagonal(t: torch.Tensor) -> torch.Tensor:
         return phase(t[..., 0:1] / 2 * (2 * parity.to(t) - 1))
 
-    return Gate("MultiRZ", wires, 1, "diagonal", diagonal, terms=2)
+    return Gate("MultiRZ", wires, 1, "diagonal", diagonal)
 
 
 @lru_cache(maxsize=256)
@@ -286,7 +292,7 @@ def pauli_rot(word: str) -> Gate:
             torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
         )
 
-    return Gate("PauliRot", len(word), 1, "dense", matrix, terms=2)
+    return Gate("PauliRot", len(word), 1, "dense", matrix)
 
 
 def pauli_matrix(word: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qattn.circuits.ir.circuit import Circuit, Operation, Slot, check_state, expect_shape, gate
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, check_state, expect_shape, gate
 
 KINDS = ("basis", "angle", "amplitude", "reupload")
 
@@ -16,7 +16,7 @@ def angle_encoding(qubits: int, axis: str = "X", scale: float = 1.0) -> list[Ope
     """Input k becomes the angle of a rotation about ``axis`` on wire k."""
     if axis not in ("X", "Y", "Z"):
         raise ValueError(f"an encoding rotation is X, Y or Z, got {axis!r}")
-    return [gate(f"R{axis}", w, Slot(w, "inputs", scale)) for w in range(qubits)]
+    return [gate(f"R{axis}", w, ParameterRef(w, "inputs", scale)) for w in range(qubits)]
 
 
 def basis_encoding(bits: Sequence[int], qubits: int) -> list[Operation]:
@@ -28,7 +28,7 @@ def basis_encoding(bits: Sequence[int], qubits: int) -> list[Operation]:
 
 
 def amplitudes(values: Sequence[complex], qubits: int, normalize: bool = False) -> np.ndarray:
-    """A state vector from given amplitudes. Raises ``ValueError`` unless there are 2**qubits of them with norm 1 (or
+    """A state vector from given amplitudes. Raises ``ValueError`` unless there are 2ⁿ of them with norm 1 (or
     ``normalize``)."""
     state = np.asarray(values, complex)
     expect_shape("amplitudes", state.shape, (2**qubits,))

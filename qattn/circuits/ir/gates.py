@@ -29,8 +29,6 @@ class Gate:
     ``matrix`` maps angles ``(..., angles)`` to the base matrix without controls: ``(..., K, K)``, for diagonal gates
     its diagonal ``(..., K)``. ``real`` marks matrices without imaginary part. ``qasm`` is the name in OpenQASM's
     standard libraries, if any.
-    ``terms`` is the number of terms of its parameter-shift rule (0: no angle, 2: Pauli-like generator, 4:
-    eigenvalues -1, 0, 1).
     """
 
     name: str
@@ -41,7 +39,6 @@ class Gate:
     controls: int = 0
     real: bool = False
     qasm: str | None = None
-    terms: int = 0
 
 
 def complex_of(real: Tensor) -> torch.dtype:
@@ -121,7 +118,7 @@ ROT_ENTRIES = 0.5 * torch.tensor(
 
 
 def rot(t: Tensor) -> Tensor:
-    """RZ(omega) RY(theta) RZ(phi), the general rotation of SU(2), for angles (phi, theta, omega)."""
+    """RZ(ω) RY(θ) RZ(φ), the general rotation of SU(2), for angles (φ, θ, ω)."""
     arguments = linear(t, ROT_ARGUMENTS.to(t))
     waves = torch.cat([torch.cos(arguments), torch.sin(arguments)], -1)
     return torch.view_as_complex(linear(waves, ROT_ENTRIES.to(t)).unflatten(-1, (2, 2, 2)))
@@ -138,7 +135,7 @@ def u2(t: Tensor) -> Tensor:
 
 
 def ising(sign: int) -> MatrixOf:
-    """exp(-i phi/2 XX) for sign 1, exp(-i phi/2 YY) for sign -1."""
+    """exp(−iφ/2 XX) for sign 1, exp(−iφ/2 YY) for sign -1."""
 
     def matrix(t: Tensor) -> Tensor:
         c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
@@ -161,19 +158,19 @@ def ising_xy(t: Tensor) -> Tensor:
 
 
 def pswap(t: Tensor) -> Tensor:
-    """SWAP with the phase exp(i phi) on what it moves."""
+    """SWAP with the phase exp(iφ) on what it moves."""
     e = phase(t[..., 0])
     return grid([[1, 0, 0, 0], [0, 0, e, 0], [0, e, 0, 0], [0, 0, 0, 1]], t[..., 0])
 
 
 def single_excitation(t: Tensor) -> Tensor:
-    """Planar rotation of |01> and |10> by half the angle: the reconfigurable beam splitter RBS(angle/2)."""
+    """Planar rotation of |01⟩ and |10⟩ by half the angle: the reconfigurable beam splitter RBS(angle/2)."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     return grid([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]], c)
 
 
 def double_excitation(t: Tensor) -> Tensor:
-    """Planar rotation of |0011> and |1100> by half the angle."""
+    """Planar rotation of |0011⟩ and |1100⟩ by half the angle."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     rows: list[list[Any]] = [[float(i == j) for j in range(16)] for i in range(16)]
     rows[3][3], rows[3][12], rows[12][3], rows[12][12] = c, -s, s, c
@@ -195,14 +192,14 @@ TABLE: tuple[Gate, ...] = (
     Gate("Adjoint(S)", 1, 0, "diagonal", constant([1, -1j]), qasm="sdg"),
     Gate("Adjoint(T)", 1, 0, "diagonal", constant([1, complex(R, -R)]), qasm="tdg"),
     Gate("SX", 1, 0, "dense", constant([[0.5 + 0.5j, 0.5 - 0.5j], [0.5 - 0.5j, 0.5 + 0.5j]]), qasm="sx"),
-    Gate("RX", 1, 1, "dense", rx, qasm="rx", terms=2),
-    Gate("RY", 1, 1, "dense", ry, real=True, qasm="ry", terms=2),
-    Gate("RZ", 1, 1, "diagonal", rz, qasm="rz", terms=2),
-    Gate("PhaseShift", 1, 1, "diagonal", phase_shift, qasm="p", terms=2),
-    Gate("U1", 1, 1, "diagonal", phase_shift, qasm="u1", terms=2),
-    Gate("U2", 1, 2, "dense", u2, qasm="u2", terms=2),
-    Gate("U3", 1, 3, "dense", u3, qasm="u3", terms=2),
-    Gate("Rot", 1, 3, "dense", rot, terms=2),
+    Gate("RX", 1, 1, "dense", rx, qasm="rx"),
+    Gate("RY", 1, 1, "dense", ry, real=True, qasm="ry"),
+    Gate("RZ", 1, 1, "diagonal", rz, qasm="rz"),
+    Gate("PhaseShift", 1, 1, "diagonal", phase_shift, qasm="p"),
+    Gate("U1", 1, 1, "diagonal", phase_shift, qasm="u1"),
+    Gate("U2", 1, 2, "dense", u2, qasm="u2"),
+    Gate("U3", 1, 3, "dense", u3, qasm="u3"),
+    Gate("Rot", 1, 3, "dense", rot),
     Gate("CNOT", 2, 0, "permutation", NOT, controls=1, real=True, qasm="cx"),
     Gate("CY", 2, 0, "dense", constant([[0, -1j], [1j, 0]]), controls=1, qasm="cy"),
     Gate("CZ", 2, 0, "diagonal", constant([1, -1]), controls=1, real=True, qasm="cz"),
@@ -217,21 +214,21 @@ TABLE: tuple[Gate, ...] = (
         "dense",
         constant([[0, 0, R, R * 1j], [0, 0, R * 1j, R], [R, -R * 1j, 0, 0], [-R * 1j, R, 0, 0]]),
     ),
-    Gate("PSWAP", 2, 1, "dense", pswap, terms=2),
-    Gate("CRX", 2, 1, "dense", rx, controls=1, qasm="crx", terms=4),
-    Gate("CRY", 2, 1, "dense", ry, controls=1, real=True, qasm="cry", terms=4),
-    Gate("CRZ", 2, 1, "diagonal", rz, controls=1, qasm="crz", terms=4),
-    Gate("CRot", 2, 3, "dense", rot, controls=1, terms=4),
-    Gate("ControlledPhaseShift", 2, 1, "diagonal", phase_shift, controls=1, qasm="cp", terms=2),
-    Gate("IsingXX", 2, 1, "dense", ising(1), terms=2),
-    Gate("IsingYY", 2, 1, "dense", ising(-1), terms=2),
-    Gate("IsingZZ", 2, 1, "diagonal", ising_zz, terms=2),
-    Gate("IsingXY", 2, 1, "dense", ising_xy, terms=4),
-    Gate("SingleExcitation", 2, 1, "dense", single_excitation, real=True, terms=4),
+    Gate("PSWAP", 2, 1, "dense", pswap),
+    Gate("CRX", 2, 1, "dense", rx, controls=1, qasm="crx"),
+    Gate("CRY", 2, 1, "dense", ry, controls=1, real=True, qasm="cry"),
+    Gate("CRZ", 2, 1, "diagonal", rz, controls=1, qasm="crz"),
+    Gate("CRot", 2, 3, "dense", rot, controls=1),
+    Gate("ControlledPhaseShift", 2, 1, "diagonal", phase_shift, controls=1, qasm="cp"),
+    Gate("IsingXX", 2, 1, "dense", ising(1)),
+    Gate("IsingYY", 2, 1, "dense", ising(-1)),
+    Gate("IsingZZ", 2, 1, "diagonal", ising_zz),
+    Gate("IsingXY", 2, 1, "dense", ising_xy),
+    Gate("SingleExcitation", 2, 1, "dense", single_excitation, real=True),
     Gate("Toffoli", 3, 0, "permutation", NOT, controls=2, real=True, qasm="ccx"),
     Gate("CSWAP", 3, 0, "permutation", SWAP, controls=1, real=True, qasm="cswap"),
     Gate("CCZ", 3, 0, "diagonal", constant([1, -1]), controls=2, real=True),
-    Gate("DoubleExcitation", 4, 1, "dense", double_excitation, real=True, terms=4),
+    Gate("DoubleExcitation", 4, 1, "dense", double_excitation, real=True),
 )
 GATES: dict[str, Gate] = {gate.name: gate for gate in TABLE}
 ALIASES = {

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 
-from qattn.circuits.ir.circuit import Operation, Slot, gate
+from qattn.circuits.ir.circuit import Operation, ParameterRef, gate
 
-Take = Callable[[], Slot]
+Take = Callable[[], ParameterRef]
 Layer = Callable[[int, int, Take], Iterator[Operation]]
 
 

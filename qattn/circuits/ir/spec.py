@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from qattn.circuits.ir import ansatz as ansaetze
-from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, Slot, expect_shape, gate, wires_of
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef, expect_shape, gate, wires_of
 from qattn.circuits.ir.encode import amplitudes, encoded
 from qattn.circuits.ir.gates import ALIASES
 from qattn.circuits.simulate.readout import KINDS, Measurement
@@ -144,23 +144,23 @@ def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarra
 def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
     where = f"gates[{place}]"
 
-    def angle(value: Any) -> float | Slot:
+    def angle(value: Any) -> float | ParameterRef:
         if isinstance(value, Mapping):
             known(value, ("input", "parameter", "scale", "shift"), where)
             scale, shift = number(value.get("scale", 1.0), where), number(value.get("shift", 0.0), where)
             if "input" in value and "parameter" in value:
                 raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, one of the two, got both")
             if "input" in value:
-                return Slot(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
+                return ParameterRef(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
             if "parameter" not in value:
                 raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, got {dict(value)!r}")
             base = angle(str(value["parameter"]))
-            assert isinstance(base, Slot)
-            return Slot(base.index, "parameters", scale, shift)
+            assert isinstance(base, ParameterRef)
+            return ParameterRef(base.index, "parameters", scale, shift)
         if isinstance(value, str):
             if value not in names:
                 names.append(value)
-            return Slot(names.index(value))
+            return ParameterRef(names.index(value))
         return number(value, where)
 
     if isinstance(entry, Mapping):
@@ -315,8 +315,8 @@ def to_dict(spec: Spec) -> dict[str, Any]:
     circuit = spec.circuit
     names = circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))
 
-    def angle(a: float | Slot) -> float | str | dict[str, Any]:
-        if not isinstance(a, Slot):
+    def angle(a: float | ParameterRef) -> float | str | dict[str, Any]:
+        if not isinstance(a, ParameterRef):
             return float(a)
         affine = {
             key: value for key, value, plain in (("scale", a.scale, 1.0), ("shift", a.shift, 0.0)) if value != plain

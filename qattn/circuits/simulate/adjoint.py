@@ -1,6 +1,6 @@
 """One pass over the states, forward and backward: what the fast engine does with a plan's steps.
 
-States are stored as ``(2**n, batch)`` with the batch last, so that a dense step is one matrix product and a gather
+States are stored as ``(2ⁿ, batch)`` with the batch last, so that a dense step is one matrix product and a gather
 moves whole rows. The backward pass reads states kept from the forward pass while they are few; otherwise it keeps only
 the final ones and, going backwards, undoes each unitary on the state and on its cotangent, reading the gradient of the
 step's matrix off both (the adjoint method of Jones and Gacon, arXiv:2009.02823). Both passes work on slices of the

@@ -163,11 +163,8 @@ def prefix_of(circuit: Circuit) -> tuple[tuple[tuple[int | None, ...], ...], set
 
 
 def plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: int = WINDOW) -> Plan:
-    """The steps for a circuit; ``product`` says that it starts in |0...0>. Cached on the circuit."""
-    key = ("plan", flags, product, limit)
-    if key not in circuit._cache:
-        circuit._cache[key] = make_plan(circuit, flags, product, limit)
-    return circuit._cache[key]
+    """The steps for a circuit; ``product`` says that it starts in |0…0⟩. Made once per circuit."""
+    return circuit.derived(("plan", flags, product, limit), lambda: make_plan(circuit, flags, product, limit))
 
 
 def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: int) -> Plan:

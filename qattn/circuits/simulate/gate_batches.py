@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import Angle, Circuit, Slot, expect_shape, row_of
+from qattn.circuits.ir.circuit import Angle, Circuit, ParameterRef, expect_shape, row_of
 from qattn.circuits.ir.gates import Gate
 
 
@@ -39,11 +39,12 @@ def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -
     """For every operation: do its angles differ from sample to sample?"""
     sources = {"parameters": parameters.dim() == 2, "inputs": inputs is not None and inputs.dim() == 2}
     key = ("flags", *sources.values())
-    if key not in circuit._cache:
-        circuit._cache[key] = tuple(
-            any(isinstance(a, Slot) and sources[a.source] for a in op.angles) for op in circuit.operations
-        )
-    return circuit._cache[key]
+    return circuit.derived(
+        key,
+        lambda: tuple(
+            any(isinstance(a, ParameterRef) and sources[a.source] for a in op.angles) for op in circuit.operations
+        ),
+    )
 
 
 def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> int | None:
@@ -74,18 +75,24 @@ def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) ->
     return sizes.pop() if sizes else None
 
 
-def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
-    """Sort the circuit's operations into groups; cached on the circuit."""
-    key = ("groups", flags)
-    if key in circuit._cache:
-        return circuit._cache[key]
-    constants = [float(a) for op in circuit.operations for a in op.angles if not isinstance(a, Slot)]
+@dataclass(frozen=True)
+class Groups:
+    """A circuit's operations in groups, ``place[operation]`` = (group, row in it), and all angles that are numbers."""
+
+    groups: list[Group]
+    place: dict[int, tuple[int, int]]
+    constants: Tensor
+
+
+def grouped(circuit: Circuit, flags: tuple[bool, ...]) -> Groups:
+    """Sort the circuit's operations into groups."""
+    constants = [float(a) for op in circuit.operations for a in op.angles if not isinstance(a, ParameterRef)]
     offset = {"parameters": len(constants), "inputs": len(constants) + circuit.n_parameters}
     counter = iter(range(len(constants)))
 
     def place_of(angle: Angle) -> tuple[int, float, float]:
         """Position in the pool (constants, then parameters, then inputs), scale and shift."""
-        if isinstance(angle, Slot):
+        if isinstance(angle, ParameterRef):
             return offset[angle.source] + angle.index, angle.scale, angle.shift
         return next(counter), 1.0, 0.0
 
@@ -117,12 +124,8 @@ def groups(circuit: Circuit, flags: tuple[bool, ...]) -> list[Group]:
                 consecutive(index.flatten().tolist()),
             )
         )
-    circuit._cache[key] = result
-    circuit._cache[("place", flags)] = {
-        m: (g, row) for g, group in enumerate(result) for row, m in enumerate(group.members)
-    }
-    circuit._cache["constants"] = torch.tensor(constants, dtype=torch.float64)
-    return result
+    home = {m: (g, row) for g, group in enumerate(result) for row, m in enumerate(group.members)}
+    return Groups(result, home, torch.tensor(constants, dtype=torch.float64))
 
 
 def consecutive(places: list[int]) -> tuple[int, int] | None:
@@ -131,14 +134,14 @@ def consecutive(places: list[int]) -> tuple[int, int] | None:
     return None
 
 
-class Bases:
+class GateMatrices:
     """The base matrices (or diagonals) of all gates, kept in stacks, one stack a group: ``(m, K, K)`` or per sample
     ``(m, batch, K, K)``."""
 
     def __init__(self, circuit: Circuit, parameters: Tensor, inputs: Tensor | None, flags: tuple[bool, ...]) -> None:
-        self.groups = groups(circuit, flags)
-        self.place: dict[int, tuple[int, int]] = circuit._cache[("place", flags)]
-        constants = circuit._cache["constants"].to(parameters)
+        made = circuit.derived(("groups", flags), lambda: grouped(circuit, flags))
+        self.groups, self.place = made.groups, made.place
+        constants = made.constants.to(parameters)
         data = inputs if inputs is not None and not circuit.amplitude_inputs else parameters.new_zeros(0)
         parts = (constants, parameters, data.to(parameters.dtype))
         batch = next((v.shape[0] for v in parts if v.dim() == 2), 1)

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, check_memory, row_of
 from qattn.circuits.ir.gates import complex_of
-from qattn.circuits.simulate.gate_batches import Bases, batched_flags, check_values
+from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 
 
 def apply(state: Tensor, matrix: Tensor, wires: tuple[int, ...], qubits: int) -> Tensor:
-    """Apply a ``(K, K)`` matrix, or one a sample ``(batch, K, K)``, to wires of states ``(batch, 2**qubits)``."""
+    """Apply a ``(K, K)`` matrix, or one a sample ``(batch, K, K)``, to wires of states ``(batch, 2ⁿ)``."""
     k, batch = len(wires), state.shape[0]
     axes = [1 + w for w in wires]
     rest = [1 + w for w in range(qubits) if w not in wires]
@@ -42,7 +42,7 @@ def widen(base: Tensor, diagonal: bool, size: int) -> Tensor:
 def start(
     circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: Tensor | None, batch: int | None
 ) -> Tensor:
-    """The batch of states ``(batch or 1, 2**qubits)`` the circuit begins with."""
+    """The batch of states ``(batch or 1, 2ⁿ)`` the circuit begins with."""
     dtype = complex_of(parameters)
     if states is None and circuit.amplitude_inputs:
         states = inputs
@@ -63,7 +63,7 @@ def start(
 def state_vector(
     circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None
 ) -> Tensor:
-    """The final state ``(2**qubits,)``, or ``(batch, 2**qubits)`` when parameters, inputs or states carry a batch
+    """The final state ``(2ⁿ,)``, or ``(batch, 2ⁿ)`` when parameters, inputs or states carry a batch
     axis."""
     batch = check_values(circuit, parameters, inputs)
     if batch is None and states is not None and states.dim() == 2:
@@ -71,7 +71,7 @@ def state_vector(
     check_memory(circuit.qubits, batch or 1)
     flags = batched_flags(circuit, parameters, inputs)
     psi = start(circuit, parameters, inputs, states, batch)
-    bases = Bases(circuit, parameters, inputs, flags)
+    bases = GateMatrices(circuit, parameters, inputs, flags)
     for place, op in enumerate(circuit.operations):
         whole = widen(bases[place], row_of(op).kind == "diagonal", 2 ** len(op.wires))
         psi = apply(psi, whole, op.wires, circuit.qubits)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, Slot, check_memory
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef, check_memory
 from qattn.circuits.simulate.gate_batches import check_values
 
 UNFIT = {  # PennyLane's own devices that run no qubit circuits, or none of a state vector's results
@@ -30,8 +30,8 @@ def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast:
     broadcasting)."""
     import pennylane as qml
 
-    def value(angle: float | Slot) -> Any:
-        if not isinstance(angle, Slot):
+    def value(angle: float | ParameterRef) -> Any:
+        if not isinstance(angle, ParameterRef):
             return float(angle)
         source = parameters if angle.source == "parameters" else inputs
         picked = source[..., angle.index]
@@ -124,7 +124,7 @@ def node(
 def probabilities(
     circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
 ) -> Tensor:
-    """Exact Born probabilities on a PennyLane device: ``(2**n,)`` or ``(batch, 2**n)``, also for a batch of one."""
+    """Exact Born probabilities on a PennyLane device: ``(2ⁿ,)`` or ``(batch, 2ⁿ)``, also for a batch of one."""
     import pennylane as qml
 
     def measure() -> Any:
@@ -136,7 +136,7 @@ def probabilities(
 def state_vector(
     circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
 ) -> Tensor:
-    """The final state on a PennyLane device: ``(2**n,)`` or ``(batch, 2**n)``."""
+    """The final state on a PennyLane device: ``(2ⁿ,)`` or ``(batch, 2ⁿ)``."""
     import pennylane as qml
 
     return batched(circuit, node(circuit, qml.state, device), parameters, inputs, 2**circuit.qubits)

@@ -12,10 +12,10 @@ from scipy.linalg import null_space
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, Operation, check_bytes, expect_shape
-from qattn.circuits.simulate.statevector import Final
+from qattn.circuits.simulate.statevector import FinalState
 
 KINDS = ("probabilities", "samples", "expectations", "state", "povm")
-COMPLETENESS = 1e-8  # largest accepted ||sum E - 1|| of a POVM, and most negative eigenvalue of an element
+COMPLETENESS = 1e-8  # largest accepted ‖ΣE − 1‖ of a POVM, and most negative eigenvalue of an element
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Measurement:
 
 
 def marginal(p: Tensor, wires: Sequence[int], qubits: int) -> Tensor:
-    """Probabilities ``(..., 2**n)`` summed to the given wires, in their order."""
+    """Probabilities ``(..., 2ⁿ)`` summed to the given wires, in their order."""
     if not wires or list(wires) == list(range(qubits)):
         return p
     lead = p.shape[:-1]
@@ -78,7 +78,7 @@ def log_probabilities(p: Tensor) -> Tensor:
     return torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))
 
 
-def expectations(final: Final, words: Sequence[str]) -> Tensor:
+def expectations(final: FinalState, words: Sequence[str]) -> Tensor:
     """Means of Pauli words, one letter a wire: ``(k,)`` or ``(batch, k)``. Words of I and Z need no rotated state."""
     diagonal = [w for w in words if not set(w) & set("XY")]
     means: dict[str, Tensor] = {}
@@ -97,7 +97,7 @@ def expectations(final: Final, words: Sequence[str]) -> Tensor:
 
 @lru_cache(maxsize=8)
 def sign_table(words: tuple[str, ...]) -> Tensor:
-    """Eigenvalues ``(k, 2**n)`` of words of I and Z; kept, since training asks for the same ones at every step."""
+    """Eigenvalues ``(k, 2ⁿ)`` of words of I and Z; kept, since training asks for the same ones at every step."""
     return torch.stack([z_signs(w) for w in words])
 
 
@@ -110,7 +110,7 @@ def z_signs(word: str) -> Tensor:
 
 
 def pauli_action(word: str) -> tuple[Tensor, Tensor]:
-    """A Pauli word as (P psi)[i] = factor[i] psi[flip[i]]."""
+    """A Pauli word as (Pψ)[i] = factor[i] ψ[flip[i]]."""
     n = len(word)
     index = torch.arange(2**n)
     flip = index ^ sum(1 << (n - 1 - w) for w, letter in enumerate(word) if letter in "XY")
@@ -130,7 +130,7 @@ def check_shots(shots: int, qubits: int) -> None:
 
 
 def sample(p: Tensor | np.ndarray, shots: int, seed: int | None) -> np.ndarray:
-    """Basis states drawn from probabilities ``(2**n,)``. Float32 rounding is mended in float64; anything worse is
+    """Basis states drawn from probabilities ``(2ⁿ,)``. Float32 rounding is mended in float64; anything worse is
     refused."""
     check_shots(shots, 1)
     weights = np.asarray(p.detach().cpu() if isinstance(p, Tensor) else p, np.float64)
@@ -177,9 +177,9 @@ def complete_isometry(isometry: np.ndarray) -> np.ndarray:
 
 def naimark(circuit: Circuit, elements: np.ndarray, wires: Sequence[int] = ()) -> tuple[Circuit, tuple[int, ...]]:
     """The circuit with ancilla wires in front and a dilation at the end, and the ancillas to measure: outcome k has
-    tr(E_k rho).
+    tr(Eₖ ρ).
 
-    Naimark: V = sum_k |k> x sqrt(E_k) is an isometry; the unitary completed from it acts on ancillas (in |0>) and
+    Naimark: V = Σₖ |k⟩ ⊗ √Eₖ is an isometry; the unitary completed from it acts on ancillas (in |0⟩) and
     the wires.
     """
     wires = tuple(wires) or tuple(range(circuit.qubits))

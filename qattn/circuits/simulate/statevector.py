@@ -14,14 +14,14 @@ from qattn.circuits.ir.circuit import Circuit, check_memory, row_of
 from qattn.circuits.ir.gates import complex_of
 from qattn.circuits.simulate.adjoint import Sweep
 from qattn.circuits.simulate.fusion import Plan, Step, plan
-from qattn.circuits.simulate.gate_batches import Bases, batched_flags, check_values
+from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 from qattn.circuits.simulate.naive import start, state_vector, widen
 from qattn.core.measurement import squared_modulus
 
 
 @dataclass(frozen=True)
-class Final:
-    """Final amplitudes ``(2**n, batch)``; row i holds basis state ``sigma[i]`` (None: natural order)."""
+class FinalState:
+    """Final amplitudes ``(2ⁿ, batch)``; row i holds basis state ``sigma[i]`` (None: natural order)."""
 
     psi: Tensor
     sigma: Tensor | None
@@ -29,12 +29,12 @@ class Final:
     batched: bool
 
     def amplitudes(self) -> Tensor:
-        """States ``(batch, 2**n)``, wire 0 the most significant bit; without the batch axis if there was none."""
+        """States ``(batch, 2ⁿ)``, wire 0 the most significant bit; without the batch axis if there was none."""
         psi = self.natural(self.psi).mT
         return psi if self.batched else psi[0]
 
     def probabilities(self) -> Tensor:
-        """Born probabilities ``(batch, 2**n)`` in the real precision of the states."""
+        """Born probabilities ``(batch, 2ⁿ)`` in the real precision of the states."""
         p = self.natural(self.density()).mT
         return p if self.batched else p[0]
 
@@ -48,7 +48,7 @@ class Final:
         return rows.index_select(0, torch.empty_like(self.sigma).scatter_(0, self.sigma, place))
 
     def diagonal_expectations(self, values: Tensor) -> Tensor:
-        """Means of diagonal observables given by their eigenvalues ``(k, 2**n)``: ``(batch, k)``."""
+        """Means of diagonal observables given by their eigenvalues ``(k, 2ⁿ)``: ``(batch, k)``."""
         values = values.to(torch.float32 if self.psi.dtype == torch.complex64 else torch.float64)
         density = self.density()
         if self.sigma is not None and density.shape[1] <= len(values):
@@ -59,7 +59,7 @@ class Final:
         return means if self.batched else means[0]
 
 
-def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> Final:
+def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> FinalState:
     """Run the circuit on every sample. Parameters, inputs and start states may each carry a leading batch axis.
 
     float32 parameters give complex64 states, float64 complex128. Raises ``ValueError`` for wrong shapes, noise
@@ -73,23 +73,23 @@ def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, stat
     dtype = complex_of(parameters)
     check_memory(circuit.qubits, max(width, 1), dtype.itemsize, copies=5)  # two of them stand for the index maps
     if width == 0:
-        return Final(state_vector(circuit, parameters, inputs, states).mT, None, circuit.qubits, True)
+        return FinalState(state_vector(circuit, parameters, inputs, states).mT, None, circuit.qubits, True)
     flags = batched_flags(circuit, parameters, inputs)
     product = given is None and circuit.initial is None
     script = plan(circuit, flags, product)
-    bases = Bases(circuit, parameters, inputs, flags)
+    bases = GateMatrices(circuit, parameters, inputs, flags)
     if product:
         left, right = product_state(circuit, script, bases, width, dtype)
     else:
         left, right = start(circuit, parameters, inputs, states, width).mT.contiguous(), None
     psi = Sweep.apply(script, circuit.qubits, left, right, *step_tensors(circuit, script, bases))
-    return Final(psi, script.sigma, circuit.qubits, batch is not None)
+    return FinalState(psi, script.sigma, circuit.qubits, batch is not None)
 
 
 def product_state(
-    circuit: Circuit, script: Plan, bases: Bases, batch: int, dtype: torch.dtype
+    circuit: Circuit, script: Plan, bases: GateMatrices, batch: int, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """The state after the prefix as two factors ``(2**h, batch)`` and ``(2**(n-h), batch)`` of a tensor product."""
+    """The state after the prefix as two factors ``(2ʰ, batch)`` and ``(2ⁿ⁻ʰ, batch)`` of a tensor product."""
     n = circuit.qubits
     wires = torch.tensor([1, 0], dtype=dtype, device=bases.device).expand(n, 2).unsqueeze(-1)
     for depth, level in enumerate(script.prefix):
@@ -115,7 +115,7 @@ def product_state(
     return kron_columns(wires[None, :half], batch)[0], kron_columns(wires[None, half:], batch)[0]
 
 
-def level_factor(circuit: Circuit, place: int | None, bases: Bases, dtype: torch.dtype) -> Tensor:
+def level_factor(circuit: Circuit, place: int | None, bases: GateMatrices, dtype: torch.dtype) -> Tensor:
     """One wire's matrix at one level of the prefix, ``(batch or 1, 2, 2)``; the identity where nothing acts."""
     if place is None:
         return torch.eye(2, dtype=dtype, device=bases.device).unsqueeze(0)
@@ -124,7 +124,7 @@ def level_factor(circuit: Circuit, place: int | None, bases: Bases, dtype: torch
 
 
 def kron_columns(columns: Tensor, batch: int) -> Tensor:
-    """Tensor products of one-wire states ``(m, k, 2, batch or 1)``: ``(m, 2**k, batch)``, pair by pair."""
+    """Tensor products of one-wire states ``(m, k, 2, batch or 1)``: ``(m, 2ᵏ, batch)``, pair by pair."""
     parts = list(columns.unbind(1))
     if not parts:
         return columns.new_ones(columns.shape[0], 1, batch)
@@ -135,7 +135,7 @@ def kron_columns(columns: Tensor, batch: int) -> Tensor:
     return parts[0].expand(-1, -1, batch).contiguous()
 
 
-def step_tensors(circuit: Circuit, script: Plan, bases: Bases) -> list[Tensor]:
+def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Tensor]:
     """The numbers every step but the gathers needs. Windows of the same make (one gate a wire) are built together."""
     built: dict[int, Tensor] = {}
     for width, steps, members in script.alike:
@@ -150,7 +150,7 @@ def step_tensors(circuit: Circuit, script: Plan, bases: Bases) -> list[Tensor]:
 
 
 def kron_windows(factors: Tensor) -> Tensor:
-    """Kronecker products of ``(m, k, 2, 2)`` one-wire matrices: ``(m, 2**k, 2**k)``, all neighbouring pairs at once."""
+    """Kronecker products of ``(m, k, 2, 2)`` one-wire matrices: ``(m, 2ᵏ, 2ᵏ)``, all neighbouring pairs at once."""
     while factors.shape[1] > 1:
         pairs = factors.shape[1] // 2
         a, b = factors[:, : 2 * pairs].unflatten(1, (pairs, 2)).unbind(2)
@@ -164,7 +164,7 @@ def kron_windows(factors: Tensor) -> Tensor:
     return factors[:, 0]
 
 
-def tensor_of(circuit: Circuit, step: Step, bases: Bases) -> Tensor | None:
+def tensor_of(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor | None:
     """The numbers a step needs: a window's matrix, a phase vector, or one gate's matrices."""
     if step.kind == "dense":
         assert step.window is not None
@@ -187,7 +187,7 @@ def kron(a: Tensor, b: Tensor) -> Tensor:
     return product.reshape(a.shape[0] * b.shape[0], -1)
 
 
-def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int, ...], bases: Bases) -> Tensor:
+def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int, ...], bases: GateMatrices) -> Tensor:
     """The product of a cluster's gates as one matrix on its wires."""
     out: Tensor | None = None
     k = len(wires)
@@ -210,8 +210,8 @@ def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int,
     return out
 
 
-def phases(circuit: Circuit, step: Step, bases: Bases) -> Tensor:
-    """All diagonal gates of a step as one vector ``(2**n,)`` in the physical order of the state."""
+def phases(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor:
+    """All diagonal gates of a step as one vector ``(2ⁿ,)`` in the physical order of the state."""
     n = circuit.qubits
     total: Tensor | None = None
     for place in step.members:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, check_memory, row_of
 from qattn.circuits.ir.gates import complex_of
-from qattn.circuits.simulate.gate_batches import Bases, batched_flags, check_values
+from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 from qattn.circuits.simulate.naive import widen
 
 WINDOW = 4  # wires
@@ -54,28 +54,27 @@ def blocks(circuit: Circuit) -> list[Block]:
 
 
 def windows(circuit: Circuit) -> list[tuple[tuple[int, ...], list[Block]]]:
-    """Blocks that stand beside each other and touch, joined up to four wires; cached on the circuit."""
-    if "windows" not in circuit._cache:
-        level = [0] * circuit.qubits
-        levels: dict[int, list[Block]] = {}
-        for block in blocks(circuit):
-            depth = 1 + max(level[w] for w in block.wires)
-            levels.setdefault(depth, []).append(block)
-            for w in block.wires:
-                level[w] = depth
-        joined: list[tuple[tuple[int, ...], list[Block]]] = []
-        for depth in sorted(levels):
-            row: list[tuple[tuple[int, ...], list[Block]]] = []
-            for block in sorted(levels[depth], key=lambda b: b.wires):
-                wires = (*row[-1][0], *block.wires) if row else block.wires
-                touching = wires == tuple(range(wires[0], wires[0] + len(wires)))
-                if row and touching and len(wires) <= WINDOW:
-                    row[-1] = (wires, [*row[-1][1], block])
-                else:
-                    row.append((block.wires, [block]))
-            joined += row
-        circuit._cache["windows"] = joined
-    return circuit._cache["windows"]
+    """Blocks that stand beside each other and touch, joined up to four wires, made once per
+    circuit."""
+    level = [0] * circuit.qubits
+    levels: dict[int, list[Block]] = {}
+    for block in blocks(circuit):
+        depth = 1 + max(level[w] for w in block.wires)
+        levels.setdefault(depth, []).append(block)
+        for w in block.wires:
+            level[w] = depth
+    joined: list[tuple[tuple[int, ...], list[Block]]] = []
+    for depth in sorted(levels):
+        row: list[tuple[tuple[int, ...], list[Block]]] = []
+        for block in sorted(levels[depth], key=lambda b: b.wires):
+            wires = (*row[-1][0], *block.wires) if row else block.wires
+            touching = wires == tuple(range(wires[0], wires[0] + len(wires)))
+            if row and touching and len(wires) <= WINDOW:
+                row[-1] = (wires, [*row[-1][1], block])
+            else:
+                row.append((block.wires, [block]))
+        joined += row
+    return joined
 
 
 def unitaries(circuit: Circuit, parameters: Float[Tensor, "count parameters"]) -> Shaped[Tensor, "count dim dim"]:
@@ -91,7 +90,7 @@ def unitaries(circuit: Circuit, parameters: Float[Tensor, "count parameters"]) -
     check_memory(n, count * 2**n, dtype.itemsize)
     whole = torch.eye(2**n, dtype=dtype, device=parameters.device).expand(count, -1, -1)
     built = block_matrices(circuit, parameters)
-    for wires, members in windows(circuit):
+    for wires, members in circuit.derived("windows", lambda: windows(circuit)):
         matrix = built[members[0]]
         for block in members[1:]:
             matrix = kron(matrix, built[block])
@@ -101,9 +100,9 @@ def unitaries(circuit: Circuit, parameters: Float[Tensor, "count parameters"]) -
 
 def block_matrices(circuit: Circuit, parameters: Tensor) -> dict[Block, Tensor]:
     """The product ``(count, K, K)`` of every block's gates; blocks of the same make are multiplied out together."""
-    bases = Bases(circuit, parameters, None, batched_flags(circuit, parameters, None))
+    bases = GateMatrices(circuit, parameters, None, batched_flags(circuit, parameters, None))
     alike: dict[tuple[tuple[str, tuple[int, ...]], ...], list[Block]] = {}
-    for _, members in windows(circuit):
+    for _, members in circuit.derived("windows", lambda: windows(circuit)):
         for block in members:
             ops = [circuit.operations[place] for place in block.members]
             make = tuple((op.name, tuple(block.wires.index(w) for w in op.wires)) for op in ops)
@@ -123,7 +122,7 @@ def block_matrices(circuit: Circuit, parameters: Tensor) -> dict[Block, Tensor]:
     return built
 
 
-def stacked(bases: Bases, places: tuple[int, ...], axes: int) -> Tensor:
+def stacked(bases: GateMatrices, places: tuple[int, ...], axes: int) -> Tensor:
     """The base matrices (two ``axes``) or diagonals (one) of several gates: ``(gates, count or 1, ...)``."""
     stack = bases.stack(places)
     if stack is None:
