@@ -76,6 +76,11 @@ class SenseClassifier:
     ) -> None:
         if control not in CONTROLS:
             raise ValueError(f"the control must be one of {', '.join(CONTROLS)}; got {control!r}")
+        if not 1 <= own < dimension:
+            raise ValueError(
+                f"a context of dimension {dimension} has 1 to {dimension - 1} own vectors beside the shared one; "
+                f"got own = {own}"
+            )
         self.dimension, self.own, self.window, self.places = dimension, own, window, places
         self.steps, self.rate, self.shrink, self.seed, self.control = steps, rate, shrink, seed, control
 
@@ -98,7 +103,14 @@ class SenseClassifier:
         contexts = [[self.vocabulary[asked], *([self.vocabulary[m]] if m else [])] for m in self.members]
         generator = torch.Generator().manual_seed(self.seed)
         dimension = min(self.dimension, len(self.vocabulary))
-        own = min(self.own, (dimension - 1) // senses) if self.control == "one_basis" else min(self.own, dimension - 1)
+        own = min(self.own, dimension - 1)
+        if self.control == "one_basis":
+            own = min(own, (dimension - 1) // senses)
+            if own == 0:
+                raise ValueError(
+                    f"one basis of dimension {dimension} has no room for {senses} senses beside the shared vector; "
+                    f"it takes dimension {senses + 1}"
+                )
         with _float64():
             self.model = ContextualModel(
                 len(self.vocabulary),

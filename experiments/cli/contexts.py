@@ -255,23 +255,16 @@ def train(
 
     Example: `qattn contexts train bank --seeds 6`
     """
-    from contexts.learning.sense_study import study
-    from experiments.tasks.polysemy import sense_task, transformer_accuracy
+    from experiments.studies.senses import no_room, study
+    from experiments.tasks.polysemy import sense_task, transformer_answers
 
     with blame(task):
         data = sense_task(task, text)
-    others = {"transformer": transformer_accuracy} if transformer else {}
-    result = study(
-        data,
-        range(seeds),
-        others,
-        progress=lambda line: print(line, file=sys.stderr),
-        dimension=dimension,
-        own=own,
-        places=places,
-        steps=steps,
-        rate=rate,
-    )
+    others = {"transformer": transformer_answers} if transformer else {}
+    settings = {"dimension": dimension, "own": own, "places": places, "steps": steps, "rate": rate}
+    with blame(f"{task}, --dim {dimension}, --own {own}"):
+        no_room(data, settings)
+    result = study(data, range(seeds), others, progress=lambda line: print(line, file=sys.stderr), **settings)
     _show(result, as_json, words.train_lines)
     if result["interrupted"]:
         raise typer.Exit(130)

@@ -130,7 +130,8 @@ def train_lines(r: dict[str, Any]) -> list[str]:
     for name, m in sorted(r["models"].items(), key=lambda item: -item[1]["mean"]):
         spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
         lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
-    return lines + [f"against {name}: {text}" for name, text in r["verdicts"].items()]
+    lines += [f"left out: {name}: {reason}" for name, reason in r["left_out"].items()]
+    return lines + list(r["verdicts"].values())
 
 
 def yes(value: bool | None) -> str:

@@ -81,6 +81,7 @@ class Result(BaseModel):
     val_nats: float | None = None
     bits_per_char: float | None = None
     accuracy: float | None = None
+    examples: dict[str, int] | None = None
     audit: Audit | None = None  # type: ignore[valid-type]
     samples: list[Sample] | None = None
     history: History | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,9 +17,10 @@ from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.schema.experiment import BEST_CLASSICAL
 from experiments.schema.model_base import ModelConfig
 from experiments.schema.model_kinds import MODELS
+from experiments.stats.accuracy import accuracy_interval, paired_accuracies
+from experiments.stats.comparisons import conclude
 from experiments.stats.published import against_published
-from experiments.stats.statistics import Paired, holm, paired, practical, t_interval
-from experiments.stats.verdict import settled, verdict
+from experiments.stats.statistics import paired, t_interval
 
 LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
 """Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
@@ -70,7 +71,8 @@ def summarise(
         summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
         stated, level = options.get("published") or [], options["confidence"]
         summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
-    _correct(summary)
+    tests = [test for task in summary["tasks"].values() for test in task["tests"]]
+    conclude(tests, options["confidence"], options["equivalence"])
     summary["failed"] = [
         {"task": run["task"], "model": run["model"], "seed": run["seed"], **_failure(run)}
         for run in sorted(runs, key=_identity)
@@ -164,10 +166,7 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
     for key in ("val_nats", "bits_per_char", "accuracy"):
         entry[key] = _estimate(done, key, level)
     splits = dict.fromkeys(name for run in done for name in run.get("splits") or {})
-    entry["splits"] = {
-        name: _estimate([{**run, "split": (run.get("splits") or {}).get(name)} for run in done], "split", level)
-        for name in splits
-    }
+    entry["splits"] = {name: _estimate([_split(run, name) for run in done], name, level) for name in splits}
     entry["perplexity"] = _perplexity(entry["val_nats"])
     source = done or runs
     for key in (*LARGEST, *AVERAGED):
@@ -178,20 +177,43 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
     return entry
 
 
+def _split(run: Run, name: str) -> Run:
+    """A run as if its only number were that of one split; a share where its ``accuracy`` is one."""
+    return {"seed": run["seed"], name: (run.get("splits") or {}).get(name), "accuracy": run.get("accuracy"),
+            "examples": run.get("examples")}  # fmt: skip
+
+
 def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
-    """Mean and t interval over the seeds that have this number, with the reason wherever something is null."""
+    """Mean and interval over the seeds that have this number, with the reason wherever something is null.
+
+    Of a loss Student's interval; of a share of right answers one that stays within [0, 1] and knows how many test
+    examples there were (``examples`` of the records, by split).
+    """
     values = {run["seed"]: float(value) for run in done if (value := _number(run.get(key))) is not None}
-    interval = t_interval(list(values.values()), level)
+    share = key not in ("val_nats", "bits_per_char") and any(_number(run.get("accuracy")) is not None for run in done)
+    if share:
+        interval = accuracy_interval(list(values.values()), _examples(done, key), level)
+    else:
+        interval = t_interval(list(values.values()), level)
     estimate: dict[str, Any] = {"mean": interval.mean, "low": interval.low, "high": interval.high, "sd": interval.sd}
     estimate |= {"n": interval.n, "values": list(values.values()), "seeds": list(values)}
     if interval.n == 0:
         estimate["reason"] = "no run finished" if not done else "not measured on this task"
     elif interval.n == 1:
         estimate["reason"] = "one seed has no interval"
+    elif interval.low is None:
+        estimate["reason"] = "all seeds agree: no spread, no interval"
+    if share and (count := _examples(done, key)):
+        estimate["examples"] = count
     missing = [run["seed"] for run in done if run["seed"] not in values]
     if missing and values:
         estimate["without"] = {"seeds": missing, "reason": "their value is missing or not a finite number"}
     return estimate
+
+
+def _examples(done: Sequence[Run], key: str) -> int | None:
+    """How many independent test examples a share is of: the fewest of any run; None if one does not say it."""
+    return _fewest((run.get("examples") or {}).get(key) for run in done)
 
 
 def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,7 +226,7 @@ def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
         "values": [power(v) for v in nats["values"]]
     }
     if result["mean"] is None:
-        result["reason"] = nats.get("reason") or "too large for a float"
+        result["reason"] = "too large for a float" if nats["mean"] is not None else nats["reason"]
     return result
 
 
@@ -243,14 +265,25 @@ def _strict(runs: Sequence[Run]) -> bool:
 def _tests(
     pairs: Sequence[tuple[str, str]], models: Mapping[str, Any], metric: str, level: float
 ) -> list[dict[str, Any]]:
-    """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `_correct`."""
+    """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `conclude`."""
     tests = []
     for a, b in pairs:
         left, right = (dict(zip(models[m][metric]["seeds"], models[m][metric]["values"], strict=True)) for m in (a, b))
         seeds = sorted(left.keys() & right.keys())
-        pair = paired([left[seed] for seed in seeds], [right[seed] for seed in seeds], level)
+        values = [left[seed] for seed in seeds], [right[seed] for seed in seeds]
+        if metric == "accuracy":
+            pair = paired_accuracies(*values, _fewest(models[m][metric].get("examples") for m in (a, b)), level)
+        else:
+            pair = paired(*values, level)
         tests.append({"a": a, "b": b, "metric": metric, "seeds": seeds, "pair": pair})
     return tests
+
+
+def _fewest(counts: Iterable[int | None]) -> int | None:
+    """The smallest count; None if one is not known."""
+    known = list(counts)
+    numbers = [count for count in known if count]
+    return min(numbers) if numbers and len(numbers) == len(known) else None
 
 
 def _reference(models: Mapping[str, Any], metric: str, wanted: str | None) -> str | None:
@@ -263,36 +296,6 @@ def _reference(models: Mapping[str, Any], metric: str, wanted: str | None) -> st
 
 def _against(models: Mapping[str, Any], reference: str | None) -> list[tuple[str, str]]:
     return [] if reference is None else [(name, reference) for name in models if name != reference]
-
-
-def _correct(summary: dict[str, Any]) -> None:
-    """Holm over all tests of the experiment (all its tasks), then the sentences; replaces the `Paired` by numbers."""
-    options = summary["comparison"]
-    tests = [test for task in summary["tasks"].values() for test in task["tests"]]
-    pairs: list[Paired] = [test.pop("pair") for test in tests]
-    p_holm, p_t_holm = holm([pair.p for pair in pairs]), holm([pair.p_t for pair in pairs])
-    count = sum(pair.p is not None for pair in pairs)
-    for test, pair, exact, student in zip(tests, pairs, p_holm, p_t_holm, strict=True):
-        d = pair.difference
-        accuracy = test["metric"] == "accuracy"
-        test |= {"n": d.n, "difference": {"mean": d.mean, "low": d.low, "high": d.high, "sd": d.sd}}
-        test |= {"p": pair.p, "p_holm": exact, "p_exact": pair.exact, "p_t": pair.p_t, "p_t_holm": student}
-        test |= {"effect": pair.effect, "effect_name": "Hedges' g_z (paired)", "d_z": pair.d_z, "lower": pair.lower}
-        test["settled"] = settled(pair, exact, student, 1 - options["confidence"])
-        margin = 0.0 if accuracy else options["equivalence"]  # the margin is in nats
-        test["practical"] = practical(d, margin) if margin else None
-        words: dict[str, Any] = {"unit": "of accuracy", "lower_is_better": False} if accuracy else {}
-        words |= {"margin": margin, "level": options["confidence"], "comparisons": count}
-        test["verdict"] = verdict(test["a"], test["b"], pair, p_holm=exact, p_t_holm=student, **words)
-        reasons = {}
-        if d.n == 0:
-            reasons["p"] = "no seed finished with both models"
-        if d.n < 2:
-            reasons["difference"] = "an interval needs two shared seeds"
-        if pair.effect is None:
-            reasons["effect"] = "all differences are equal" if d.n >= 3 else "an effect size needs three shared seeds"
-        if reasons:
-            test["reasons"] = reasons
 
 
 def _failure(run: Run) -> dict[str, Any]:

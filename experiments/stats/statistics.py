@@ -20,7 +20,7 @@ ENOUGH = 6
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and its two-sided interval; ``low`` and ``high`` are None where one value (or none) gives no interval."""
+    """A mean and its two-sided interval; ``low`` and ``high`` are None where there is none: one value, or all equal."""
 
     n: int
     mean: float | None
@@ -35,6 +35,8 @@ class Paired:
 
     ``effect`` is Hedges' g_z: the mean difference over the standard deviation of the differences, d_z, times the factor
     that removes its upward bias in small samples (0.84 for six seeds). ``lower`` counts the seeds with a below b.
+    For accuracies on a finite test set (:mod:`experiments.stats.accuracy`) ``p_examples`` is the sign-flip test over
+    its examples, and ``p`` is the larger of that and the test over seeds.
     """
 
     difference: Interval
@@ -45,11 +47,13 @@ class Paired:
     effect: float | None
     lower: int
     higher: int
+    p_examples: float | None = None
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     """Student's interval of the mean, ``mean ± t_{n−1} s/√n``. Assumes nearly normal means, nothing about the spread.
 
+    Values that all agree to rounding show no spread and give no interval: one of width zero would claim certainty.
     Raises ValueError for a level outside (0, 1) and for values that are not finite.
     """
     x = _finite(values)
@@ -62,6 +66,8 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     if n == 1:
         return Interval(1, mean, None, None, None)
     sd = _spread(x)
+    if sd == 0:
+        return Interval(n, mean, 0.0, None, None)
     half = float(stdtrit(n - 1, (1 + level) / 2)) * sd / math.sqrt(n)
     return Interval(n, mean, sd, mean - half, mean + half)
 

@@ -42,11 +42,10 @@ def verdict(
     digits = _digits(pair)
     size = f"{abs(d.mean):.{digits}f} {unit}"
     how = "lower" if lower_is_better else "higher"
-    if d.low is None or d.high is None:
+    if d.n == 1 and d.mean == 0:
+        return f"{a} and {b} came out equal in one shared seed; one seed says nothing about others."
+    if d.n == 1:
         return f"{winner} came out {how} than {loser} by {size} in one shared seed; one seed says nothing about others."
-    percent = f"{100 * level:g} %"
-    ends = sorted((abs(d.low), abs(d.high)))
-    equal = margin > 0 and practical(d, margin) == "equal"
     if d.n < ENOUGH:
         if d.mean == 0:
             return f"{a} and {b} came out equal in {d.n} shared seeds, too few to settle anything."
@@ -54,6 +53,13 @@ def verdict(
             f"{winner} came out {how} than {loser} by {size} on average, but {d.n} seeds can never reach "
             f"p < {least_p(d.n):.4g}: {ENOUGH} or more are needed to settle it."
         )
+    if d.low is None or d.high is None:
+        if d.mean == 0:
+            return f"{a} and {b} came out equal in each of {d.n} shared seeds."
+        return f"{winner} came out {how} than {loser} by {size} in each of {d.n} shared seeds; no spread, no interval."
+    percent = f"{100 * level:g} %"
+    ends = sorted((abs(d.low), abs(d.high)))
+    equal = margin > 0 and practical(d, margin) == "equal"
     if d.low <= 0 <= d.high:
         ends_signed = f"{_signed(d.low, digits)} to {_signed(d.high, digits)} {unit}"
         span = f"the {percent} interval of {a} − {b}, {ends_signed}, contains 0"
@@ -79,7 +85,9 @@ def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, compariso
     n = pair.difference.n
     name = "exact sign-flip" if pair.exact else "sign-flip (sampled)"
     text = f"{name} {_equals(pair.p)}"
-    if pair.p is not None and pair.p <= least_p(n):
+    if pair.p_examples is not None and pair.p is not None:
+        text += " over test examples" if pair.p_examples >= pair.p else " over seeds"
+    if pair.p is not None and pair.p == least_p(n):
         text += f", the least that {n} seeds can give"
     if comparisons > 1:
         text += (

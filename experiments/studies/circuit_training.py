@@ -30,6 +30,7 @@ from experiments.runs.interrupt import held_interrupt
 from experiments.runs.json_files import read_record, write_record
 from experiments.runs.state_tree import load_tree, save_tree
 from experiments.schema.circuit_file import TrainKeys
+from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
 from qattn.circuits.ir.spec import Spec, array_of, to_dict
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
@@ -103,7 +104,7 @@ def train(
         for key in ("loss", "accuracy"):
             values = [r[key] for r in results if key in r]
             if values:
-                found = t_interval(values)
+                found = accuracy_interval(values, results[0]["examples"]) if key == "accuracy" else t_interval(values)
                 spread = {"mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high}
                 result[key] = {"values": values, **spread}
         if out is not None:
@@ -151,7 +152,7 @@ def train_one(
         raise UserError(f"{source}: {error}: take a smaller train.lr than {keys.lr:g}") from error
     result.update(steps=problem.steps, loss=loss, seconds=time.monotonic() - begun)
     if keys.task == "classification":
-        result["accuracy"] = problem.accuracy()
+        result |= {"accuracy": problem.accuracy(), "examples": len(problem.labels) - problem.cut}
     if out is not None:
         trained = Spec(spec.circuit, problem.parameters.detach().double().numpy(), spec.inputs, spec.measurement)
         write_json(out / CIRCUIT, to_dict(trained))

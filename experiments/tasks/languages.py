@@ -147,7 +147,8 @@ class LanguageTask:
         for length in self.sample_lengths:
             given, free = self.shares(model, length)
             splits |= {f"length {length}": given, f"length {length}, {UNCONDITIONED}": free}
-        return {"accuracy": next(iter(splits.values())), "splits": splits}
+        examples = dict.fromkeys([*splits, "accuracy"], self.samples)
+        return {"accuracy": next(iter(splits.values())), "splits": splits, "examples": examples}
 
     @torch.no_grad()
     def shares(self, model: Any, length: int) -> tuple[float, float]:

@@ -93,14 +93,17 @@ class SequenceTask:
     def examine(self, model: Any) -> dict[str, Any]:
         """Share of the asked targets that the likeliest token hits: on the training lengths, and on each test.
 
-        ``accuracy`` is that of the last test, the hardest; of the validation split where there is no test.
+        ``accuracy`` is that of the last test, the hardest; of the validation split where there is no test. ``examples``
+        counts sequences, not targets: those of one sequence are not independent.
         """
         sets = {"validation": self._validation}
         for index, (name, lengths) in enumerate(self.tests.items()):
             rng = np.random.default_rng([self.seed, 2, index])
             sets[name] = self.sample(max(1, self.validation // 4), lengths, rng)
         splits = {name: accuracy(model, [pair], self.queries) for name, pair in sets.items()}
-        return {"accuracy": list(splits.values())[-1], "splits": splits}
+        examples = {name: len(inputs) for name, (inputs, _) in sets.items()}
+        last = list(sets)[-1]
+        return {"accuracy": splits[last], "splits": splits, "examples": examples | {"accuracy": examples[last]}}
 
     def facts(self) -> dict[str, Any]:
         """What the report says of the task."""

@@ -1,19 +1,14 @@
-"""Sense tasks read from their formats, the classifier on them, and the study that compares. Training here is small."""
+"""Sense tasks read from their formats, and the classifier on them. Training here is small."""
 
 from __future__ import annotations
 
-import json
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import torch
 
-from contexts.hypergraphs import library
-from contexts.learning import datasets, sense_study
+from contexts import notebook
+from contexts.learning import datasets
 from contexts.learning.classifier import Example, SenseClassifier, SenseTask, near, telling_words
-from contexts.learning.shared_bases import Bases
-from experiments.tasks.polysemy import sense_task, transformer_accuracy
+from experiments.tasks.polysemy import sense_task, transformer_answers
 
 
 def test_bank_is_told_apart_and_its_senses_are_the_papers():
@@ -164,47 +159,19 @@ def test_telling_words_and_windows():
     assert near(Example(tuple("abcde"), 2, 0), 1) == [("b", -1), ("c", 0), ("d", 1)]
 
 
-def test_study_reports_intervals_and_says_who_loses():
-    task = datasets.bank(per_sense=8)
-    perfect = {"oracle": lambda task, seed: 1.0, "nothing": lambda task, seed: 0.0}
-    result = sense_study.study(task, range(6), perfect, steps=5, window=1)
-    json.dumps(result, allow_nan=False)
-    ours = result["models"]["contexts"]
-    assert ours["low"] <= ours["mean"] <= ours["high"]
-    assert len(ours["values"]) == 6
-    assert "lose by" in result["verdicts"]["oracle"]
-    assert "win by" in result["verdicts"]["nothing"]
-    assert result["models"]["most_frequent_sense"]["low"] is None
-
-
-def test_few_seeds_make_no_claim_and_interruption_keeps_the_finished():
-    def stop(task, seed):
-        if seed == 1:
-            raise KeyboardInterrupt
-        return 0.5
-
-    result = sense_study.study(datasets.bank(per_sense=4), range(3), {"stop": stop}, steps=2)
-    assert result["interrupted"]
-    assert len(result["models"]["stop"]["values"]) == 1
-    assert "no claim" in result["verdicts"]["bag_of_words"]
-
-
-def test_verdict_is_paired_by_seed():
-    """A constant gain of 0.01 over noise common to both is a win, though the intervals overlap."""
-    noise = np.linspace(0.5, 0.9, 8)
-    ours, theirs = sense_study.summary(list(noise + 0.01)), sense_study.summary(list(noise))
-    assert ours["low"] < theirs["high"]
-    assert "win by +0.010" in sense_study.verdict(ours, theirs)
-
-
 def test_transformer_baseline_learns():
     task = datasets.bank(per_sense=10)
-    assert transformer_accuracy(task, 0, dim=16, layers=1, steps=40) > 0.6
+    assert np.mean(transformer_answers(task, 0, dim=16, layers=1, steps=40) == [e.sense for e in task.test]) > 0.6
 
 
 def test_bad_settings():
     with pytest.raises(ValueError, match="control must be one of"):
         SenseClassifier(control="magic")
+    with pytest.raises(ValueError, match="1 to 2 own vectors beside the shared one; got own = 5"):
+        SenseClassifier(dimension=3, own=5)
+    four = [Example(("a", w, "b"), 0, k) for k, w in enumerate("wxyz")]
+    with pytest.raises(ValueError, match="no room for 4 senses beside the shared vector; it takes dimension 5"):
+        SenseClassifier(dimension=4, own=1, control="one_basis").build(four, "wxyz")
     with pytest.raises(ValueError, match="sense 1 has no training example"):
         SenseClassifier().fit([Example(("a", "b"), 0, 0)], ("x", "y"))
     with pytest.raises(ValueError, match="no test examples"):
@@ -213,17 +180,8 @@ def test_bad_settings():
         sense_task("nosuch")
 
 
-def test_flex_is_reported_before_any_training(monkeypatch):
-    said: list[str] = []
-    result = sense_study.study(datasets.bank(per_sense=4), range(1), progress=said.append, steps=2)
-    assert said[0].startswith("bank: flex: none to compute (no cycles")
-    assert (result["flex"], result["flex_says"]) == (None, said[0].removeprefix("bank: "))
-    monkeypatch.setattr(sense_study.SenseClassifier, "build", _pentagon)
-    assert sense_study.flex_of(datasets.bank(per_sense=4), {})["flex_says"] == "flex of the cyclic contexts: 2"
-
-
-def _pentagon(self: SenseClassifier, *_: object) -> None:
-    """Five bases of R³ in a ring in place of the task's star."""
-    h = library.load("pentagon")
-    contexts = [[h.index[v] for v in c] for c in h.contexts]
-    self.model = SimpleNamespace(bases=Bases(contexts, 3, torch.Generator().manual_seed(0)))
+def test_the_notebook_trains_one_model():
+    result = notebook.train(datasets.bank(per_sense=8), steps=40)
+    assert result["accuracy"] > 0.6
+    assert set(result["answers"]) <= set(result["senses"])
+    assert len(result["answers"]) == 24

@@ -188,6 +188,23 @@ def test_holm_runs_over_all_tasks(runs, tasks):
     assert all("over 6 comparisons" in t["verdict"] for t in tests)
 
 
+def test_an_accuracy_stays_within_its_range_and_knows_the_test_set(runs, tasks):
+    """All right on 50 sequences by all seeds: Wilson's interval begins at 50/(50 + z²). Without their number: none."""
+    for run in runs:
+        run |= {"val_nats": None, "bits_per_char": None, "accuracy": 1.0, "splits": {"length 30": 0.5}}
+        run["examples"] = {"accuracy": 50, "length 30": 50}
+    told = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]["unitary"]
+    assert told["accuracy"]["low"] == pytest.approx(50 / (50 + stats.norm.ppf(0.975) ** 2))
+    assert told["accuracy"]["high"] == 1
+    expected = stats.binomtest(25, 50).proportion_ci(method="wilson")
+    assert (told["splits"]["length 30"]["low"], told["splits"]["length 30"]["high"]) == pytest.approx(tuple(expected))
+    for run in runs:
+        del run["examples"]
+    untold = summarise(runs, tasks, {}, "invented")["tasks"][TASK]["models"]["unitary"]["accuracy"]
+    assert (untold["mean"], untold["low"]) == (1, None)
+    assert untold["reason"] == "all seeds agree: no spread, no interval"
+
+
 def test_accuracy_is_the_metric_where_no_loss_was_measured(runs, tasks):
     for run in runs:
         gain = 0.5 if run["model"] == "unitary" else 0.3

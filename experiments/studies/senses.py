@@ -1,0 +1,149 @@
+"""``qattn contexts train``: learned contexts, their controls and baselines on the same sense task, over seeds.
+
+Every model answers the same test examples; what is kept of a run is which of them it got right, so that models are
+compared example by example and seed by seed (:mod:`experiments.stats.accuracy`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from contexts.learning.baselines import bag_of_words, most_frequent
+from contexts.learning.classifier import CONTROLS, SenseClassifier, SenseTask
+from experiments.stats.accuracy import accuracy_interval, paired_answers, wilson
+from experiments.stats.comparisons import conclude
+
+Answers = Int[np.ndarray, " examples"]
+"""The sense that a model gives each test example."""
+
+Runs = dict[str, dict[int, Bool[np.ndarray, " examples"]]]
+"""By model and seed, which test examples were answered right; a model without randomness has the one seed −1."""
+
+NO_SEED = -1
+
+MODELS = {"contexts" if control == "none" else control: control for control in CONTROLS}
+"""The contextual model and its controls, by the name in reports."""
+
+
+def study(
+    task: SenseTask,
+    seeds: Iterable[int] = range(6),
+    others: Mapping[str, Callable[[SenseTask, int], Answers]] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Test accuracies of the contextual model, its controls and the baselines, and what may be said of them.
+
+    ``others`` adds models by name: a function of task and seed that returns a sense for every test example.
+    ``settings`` go to :class:`~contexts.learning.classifier.SenseClassifier`. A control that the settings leave no room
+    for is named in ``left_out`` before anything is trained, and the others run. Ctrl-C keeps the runs that were
+    finished. Raises ValueError where the contextual model itself has no room.
+    """
+    left_out = no_room(task, settings)
+    models: dict[str, Callable[[SenseTask, int], Answers]] = {
+        name: _trained(control, settings) for name, control in MODELS.items() if name not in left_out
+    }
+    models |= others or {}
+    bend = flex_of(task, settings)
+    progress(f"{task.name}: {bend['flex_says']}")
+    for name, reason in left_out.items():
+        progress(f"{task.name}: {name} is left out: {reason}")
+    truth = np.array([e.sense for e in task.test])
+    runs: Runs = {
+        "most_frequent_sense": {NO_SEED: most_frequent(task) == truth},
+        "bag_of_words": {NO_SEED: bag_of_words(task, settings.get("window")) == truth},
+    } | {name: {} for name in models}
+    interrupted = False
+    try:
+        for seed in seeds:
+            for name, answer in models.items():
+                runs[name][seed] = answer(task, seed) == truth
+                progress(f"{task.name}, seed {seed}, {name}: {runs[name][seed].mean():.3f}")
+    except KeyboardInterrupt:
+        interrupted = True
+    return {
+        "task": task.name,
+        "source": task.source,
+        "senses": list(task.senses),
+        "train": len(task.train),
+        "test": len(task.test),
+        "chance": 1 / len(task.senses),
+        **bend,
+        "left_out": left_out,
+        **compared(runs),
+        "interrupted": interrupted,
+    }
+
+
+def compared(runs: Runs, ours: str = "contexts", level: float = 0.95) -> dict[str, Any]:
+    """``models``: accuracy with interval, and the answers of every seed; ``tests``: ``ours`` against each other one."""
+    tests = []
+    for name in runs:
+        if name == ours or not runs.get(ours) or not runs[name]:
+            continue
+        seeds = sorted(runs[ours] if NO_SEED in runs[name] else runs[ours].keys() & runs[name].keys())
+        if not seeds:
+            continue
+        left = np.stack([runs[ours][seed] for seed in seeds])
+        right = np.stack([runs[name][seed] for seed in ([NO_SEED] if NO_SEED in runs[name] else seeds)])
+        pair = paired_answers(left, right, level)
+        tests.append({"a": ours, "b": name, "metric": "accuracy", "seeds": seeds, "pair": pair})
+    conclude(tests, level)
+    models = {name: _estimate(by_seed, level) for name, by_seed in runs.items() if by_seed}
+    return {"models": models, "tests": tests, "verdicts": {test["b"]: test["verdict"] for test in tests}}
+
+
+def _estimate(by_seed: Mapping[int, Bool[np.ndarray, " examples"]], level: float) -> dict[str, Any]:
+    values = [float(right.mean()) for right in by_seed.values()]
+    examples = len(next(iter(by_seed.values())))
+    estimate: dict[str, Any] = {"values": values, "examples": examples}
+    estimate["right"] = ["".join("01"[int(x)] for x in right) for right in by_seed.values()]
+    if NO_SEED in by_seed:
+        low, high = wilson(values[0], examples, level)
+        return {"mean": values[0], "low": low, "high": high, "seeds": [], **estimate}
+    found = accuracy_interval(values, examples, level)
+    summary = {"mean": found.mean, "low": found.low, "high": found.high, "seeds": list(by_seed), **estimate}
+    return summary if found.low is not None else summary | {"reason": "one seed has no interval"}
+
+
+def no_room(task: SenseTask, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The controls that cannot be built with these settings, each with the reason; nothing is trained.
+
+    Raises ValueError where the contextual model itself cannot be built.
+    """
+    left_out = {}
+    for name, control in MODELS.items():
+        try:
+            SenseClassifier(control=control, **settings).build(task.train, task.senses)
+        except ValueError as error:
+            if control == "none":
+                raise
+            left_out[name] = str(error)
+    return left_out
+
+
+def flex_of(task: SenseTask, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What can be trained of the contexts that ``task`` builds, before any training: ``flex`` (None where there is
+    none to compute) and ``flex_says``."""
+    model = SenseClassifier(**settings)
+    model.build(task.train, task.senses)
+    try:
+        bend = model.model.bases.flex()
+    except ValueError as error:
+        return {"flex": None, "flex_says": f"flex: not known ({error})"}
+    if bend is None:
+        return {"flex": None, "flex_says": "flex: none to compute (no cycles: rotations about shared vectors are free)"}
+    rigid = ": rigid, there is nothing to train" if bend == 0 else ""
+    return {"flex": bend, "flex_says": f"flex of the cyclic contexts: {bend}{rigid}"}
+
+
+def _trained(control: str, settings: Mapping[str, Any]) -> Callable[[SenseTask, int], Answers]:
+    def answer(task: SenseTask, seed: int) -> Answers:
+        model = SenseClassifier(seed=seed, control=control, **settings).fit(task.train, task.senses)
+        return model.predict(task.test)
+
+    return answer
