@@ -114,6 +114,26 @@ class StringModel(LanguageModel, Protocol):
         ...
 
 
+@runtime_checkable
+class PenalisedModel(LanguageModel, Protocol):
+    """Adds a term of its own to the loss that it is trained on; `forward` and every reported loss are without it."""
+
+    def penalised(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, ""]]:
+        """What `forward` gives, and the term to add, in nats."""
+        ...
+
+
+@runtime_checkable
+class RepeatedModel(LanguageModel, Protocol):
+    """Prepares its register anew until a reading says a token."""
+
+    def preparations(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
+        """Expected preparations of the register per next token."""
+        ...
+
+
 def claims_unitarity(model: object) -> bool:
     """Whether the audit holds the model to the dtype's budget: a register that is said to evolve by unitaries alone."""
     return isinstance(model, RegisterModel) and model.strict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,19 @@ def token_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
 def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
     """Mean nats over the targets that count."""
     return token_nats(log_probs, targets).sum() / (targets != IGNORED).sum()
+
+
+@torch.no_grad()
+def preparations(model: Any, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> dict[str, float]:
+    """Expected preparations of the register per token of a :class:`RepeatedModel`, over the targets that count: their
+    ``mean``, ``median`` and ``most``."""
+    found = []
+    with cached(model):
+        for inputs, targets in windows:
+            for x, y in zip(inputs.split(batch), targets.split(batch), strict=True):
+                found.append(model.preparations(x)[y != IGNORED].double())
+    every = torch.cat(found)
+    return {"mean": every.mean().item(), "median": every.median().item(), "most": every.max().item()}
 
 
 @torch.no_grad()

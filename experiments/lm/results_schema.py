@@ -82,6 +82,7 @@ class Result(BaseModel):
     bits_per_char: float | None = None
     accuracy: float | None = None
     examples: dict[str, int] | None = None
+    preparations: dict[str, float] | None = None
     audit: Audit | None = None  # type: ignore[valid-type]
     samples: list[Sample] | None = None
     history: History | None = None

@@ -13,7 +13,8 @@ import torch
 
 from experiments.errors import blame
 from experiments.lm.builders import build_for, ledger
-from experiments.lm.contract import CountedModel, claims_unitarity
+from experiments.lm.contract import CountedModel, RepeatedModel, claims_unitarity
+from experiments.lm.evaluate import preparations
 from experiments.lm.generate import continue_text
 from experiments.lm.train import Diverged, Watch, collapse, fit
 from experiments.lm.unitarity_audit import audit_model
@@ -131,6 +132,7 @@ def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str,
         "bits_per_char": None,
         "accuracy": None,
         "splits": {},
+        "preparations": None,
         "audit": None,
         "samples": [],
         "collapse": collapse(history["train"]),
@@ -145,6 +147,7 @@ def judge(model: Any, task: Task, nats: float, sample: dict[str, Any], seed: int
         "val_nats": nats,
         "bits_per_char": None if per_token is None else nats / math.log(2) / per_token,
         **task.examine(model),
+        "preparations": preparations(model, task.windows()) if isinstance(model, RepeatedModel) else None,
         "audit": audit_model(model, audited_windows(task)),
         "samples": write(model, task, sample, seed),
     }

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from experiments.errors import UserError
-from experiments.lm.contract import CountedModel
+from experiments.lm.contract import CountedModel, PenalisedModel
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import build_optimizers, schedule
 from experiments.runs import checkpoint, state_file
@@ -163,10 +163,11 @@ def _step(
         group["lr"] = group["base"] * scale
     clock, cpu = time.perf_counter(), time.process_time()
     inputs, targets = task.batch(batch, generator)
-    loss = mean_nats(model(inputs), targets)
+    log_probs, penalty = model.penalised(inputs) if isinstance(model, PenalisedModel) else (model(inputs), 0.0)
+    loss = mean_nats(log_probs, targets)
     for each in optimizers:
         each.zero_grad(set_to_none=True)
-    loss.backward()
+    (loss + penalty).backward()
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     norm = torch.nn.utils.clip_grad_norm_(parameters, optimizer.clip, foreach=True)
     value, size = loss.item(), norm.item()

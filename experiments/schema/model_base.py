@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from experiments.tasks import Task
 
-RUNGS = ("", "0", "1", "2", "2r", "2i", "3", "4", "c")
+RUNGS = ("", "0", "1", "2", "2s", "2r", "2i", "3", "4", "c")
 """The rungs of the ladder of physicality, from classical to discrete; "" is counts, below it."""
 NOT_FOR_THE_MODEL = {"kind", "optimizer"}
 

@@ -19,6 +19,7 @@ from experiments.schema.unitary_models import (
     MeanFieldModel,
     PermutationModel,
     RecurrentModel,
+    SelectedModel,
     UnitaryModel,
 )
 
@@ -160,6 +161,7 @@ class NgramModel(ModelConfig):
 MODELS: dict[str, type[ModelConfig]] = {
     "transformer": TransformerModel,
     "unitary": UnitaryModel,
+    "selected": SelectedModel,
     "mean_field": MeanFieldModel,
     "unitary_recurrent": RecurrentModel,
     "instrument": InstrumentModel,

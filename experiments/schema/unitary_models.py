@@ -122,6 +122,53 @@ class MeanFieldModel(UnitaryModel):
         return {**super().recommended_rates(), "field": 4e-3}
 
 
+class SelectedModel(ControlledModel):
+    """Rung 2s: rung 2 read by selection, on several copies of the register, prepared anew until a token comes out."""
+
+    note: ClassVar[str] = "rung 2 on several copies, read jointly and anew until the reading says a token"
+    rung: ClassVar[str] = "2s"
+    audited: ClassVar[tuple[str, ...]] = OF_REGISTERS
+    groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "mixers", "readout", "start", "floor")
+
+    kind: Literal["selected"]
+    """`selected`"""
+    field: Literal["complex", "real"] = "complex"
+    """`complex`: unitaries and phases; `real`: orthogonal matrices and planar rotations (`dim` must be even)."""
+    dim: PositiveInt = 96
+    """Dimension of one copy of the register, divisible by `heads`."""
+    layers: PositiveInt = 4
+    """Number of controlled phases, each followed by a mixer."""
+    copies: Annotated[int, Field(ge=1, le=16)] = 2
+    """Copies k of the register in one reading: p(w) is proportional to a sum of |⟨b|φ⟩|^(2k)."""
+    rank: PositiveInt = 2
+    """Measured vectors summed for one token."""
+    acceptance: NonNegative = 0.1
+    """Weight in the loss of −log(chance that a reading says a token): what a preparation of the register costs."""
+    floor: bool = True
+    """A learned depolarising channel on the tokens that are read, so that none has probability zero."""
+    init_scale: NonNegative = 0.3
+    """How far from the identity the mixers start."""
+    frozen: tuple[Literal["embedding", "control", "mixers", "readout", "start", "floor"], ...] = ()
+    """Ablation: parameter groups that stay as they started."""
+
+    def clashes(self) -> Iterator[Clash]:
+        planes = 2 if self.field == "real" else 1
+        if self.dim % (planes * self.heads):
+            yield "dim", f"a multiple of {planes * self.heads} (heads, in planes if real)", str(self.dim), ("heads",)
+        yield from super().clashes()
+
+    def widths(self) -> dict[str, int]:
+        return {"dim": self.heads * (2 if self.field == "real" else 1), **super().widths()}
+
+    def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
+        from qattn.lm.selected import SelectedConfig, SelectedLM
+
+        return SelectedLM(SelectedConfig(vocab=vocab, **self.settings(vocab)), generator)
+
+    def recommended_rates(self) -> dict[str, float]:
+        return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
+
+
 class CircuitModel(ControlledModel):
     """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 

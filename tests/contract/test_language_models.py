@@ -47,6 +47,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no_register, control": {"kind": "no_register", "reads": "control"},
     "no_register, angles": {"kind": "no_register", "reads": "angles", "attention": False},
     "classical_recurrent, linear": {"kind": "classical_recurrent", "transition": "linear", "readout": "softmax"},
+    "selected, real": {"kind": "selected", "field": "real", "copies": 3, "acceptance": 0.0},
     "mean_field, softmax": {"kind": "mean_field", "readout": "softmax"},
     "circuit, softmax": {"kind": "circuit", "readout": "softmax"},
     "circuit, povm": {"kind": "circuit", "qubits": 6, "readout": "povm", "pairs": "ring"},
