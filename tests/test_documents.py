@@ -34,3 +34,14 @@ def test_every_page_is_in_the_index():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
     assert pages <= set(index.split())
+
+
+def test_result_figures_are_stored_once():
+    """A report has its figures inside; a file beside it is there only where a page shows it."""
+    shown = set()
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        links = re.findall(r"\(([\w./-]*figures/[\w./-]+)\)", page.read_text(encoding="utf-8"))
+        shown |= {(page.parent / link).resolve() for link in links}
+    stored = {path.resolve() for path in (ROOT / "docs/results").rglob("figures/*")}
+    assert stored == shown
+    assert len(shown) >= 3

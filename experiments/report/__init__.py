@@ -1,4 +1,4 @@
-"""The report of an experiment: one self-contained page, its figures as SVG and PNG, and the numbers for machines."""
+"""The report of an experiment: one self-contained page, its figures as SVG, and the numbers for machines."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def write(
     environment: Mapping[str, Any],
     command: str,
 ) -> Path:
-    """Write ``report.html``, ``figures/*.svg|png``, ``results.json`` and ``results.csv``; return the page.
+    """Write ``report.html``, ``figures/*.svg``, ``results.json`` and ``results.csv``; return the page.
 
     ``summary`` is what :func:`experiments.stats.compare.summarise` made of ``runs`` and ``tasks``. Each file is
     replaced atomically and depends on the arguments alone: the same records give the same bytes.
     """
-    from experiments.report.canvas import inline, png, svg
+    from experiments.report.canvas import inline, svg
     from experiments.report.page import Made, html
 
     out = Path(out)
@@ -51,7 +51,6 @@ def write(
             stem = "-".join(part for part in (_slug(task, i, list(summary["tasks"])), key.replace("_", "-")) if part)
             drawing = svg(figure)
             write_bytes(out / "figures" / f"{stem}.svg", drawing)
-            write_bytes(out / "figures" / f"{stem}.png", png(figure))
             inlined[task][key] = inline(drawing, f"f{i}-{key}", f"{TITLES[key]}: {task}")
     opening = None
     if several(summary):
@@ -60,7 +59,6 @@ def write(
         figure = ladder(summary)
         drawing = svg(figure)
         write_bytes(out / "figures" / "ladder.svg", drawing)
-        write_bytes(out / "figures" / "ladder.png", png(figure))
         opening = inline(drawing, "ladder", LADDER)
     page = html(summary, runs, tasks, inlined, opening, Made(experiment_yaml, environment, command))
     return write_text(out / "report.html", page)

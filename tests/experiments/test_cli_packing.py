@@ -219,7 +219,7 @@ def test_study_writes_report_figures_and_numbers(qattn, tmp_path):
     assert page.count("<svg") == len(result["figures"]) == 10
     assert "http://" not in page.replace("http://www.w3.org", "")
     for name in result["figures"]:
-        assert (tmp_path / "rep" / "figures" / f"{name}.png").exists()
+        assert (tmp_path / "rep" / "figures" / f"{name}.svg").exists()
     for name in ("curves", "points", "fits", "interference"):
         assert len((tmp_path / "rep" / f"{name}.csv").read_text().splitlines()) > 1
     code, _, err = qattn("capacity", "--config", "small.yaml", "--set", "packing.tolerances=[2]")

@@ -44,7 +44,7 @@ FIT_FROM = 0.2  # the paper's C is fitted to the upper curve at this ε and abov
 
 def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: bool = False) -> dict[str, Any]:
     """Compute everything, write ``report.html``, ``figures/``, ``curves.csv``, ``points.csv``, ``interference.csv``."""
-    from experiments.report.canvas import inline, png, svg
+    from experiments.report.canvas import inline, svg
     from experiments.studies.packing import packing_figures, packing_page
 
     def say(text: str) -> None:
@@ -78,7 +78,6 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
     for key, (caption, figure) in packing_figures.draw(study, curves, points, fits, read, samples).items():
         drawing = svg(figure)
         write_bytes(out / "figures" / f"{key}.svg", drawing)
-        write_bytes(out / "figures" / f"{key}.png", png(figure))
         inlined[key] = inline(drawing, key, caption)
         say(f"drew {key}")
     captions = packing_figures.captions(study)
