@@ -79,6 +79,7 @@ class Result(BaseModel):
     tokens_seen: int | None = None
     threads: int | None = None
     val_nats: float | None = None
+    test_nats: float | None = None
     bits_per_char: float | None = None
     accuracy: float | None = None
     examples: dict[str, int] | None = None
@@ -96,6 +97,7 @@ class Facts(BaseModel):
     block: int | None = None
     train_tokens: int | None = None
     validation_tokens: int | None = None
+    test_tokens: int | None = None
     characters_per_token: float | None = None
     chance: float | None = None
     floor: dict[str, float | None] | None = None

@@ -129,6 +129,7 @@ def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str,
         "threads": job.training.threads,
         "history": history,
         "val_nats": None,
+        "test_nats": None,
         "bits_per_char": None,
         "accuracy": None,
         "splits": {},
@@ -142,11 +143,12 @@ def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str,
 
 def judge(model: Any, task: Task, nats: float, sample: dict[str, Any], seed: int) -> dict[str, Any]:
     """Loss on the whole validation split, what the task itself asks, the audit, and a sample."""
-    per_token = task.characters_per_token
+    per_token, measured = task.characters_per_token, task.examine(model)
+    shown = measured.get("test_nats", nats)
     return {
         "val_nats": nats,
-        "bits_per_char": None if per_token is None else nats / math.log(2) / per_token,
-        **task.examine(model),
+        "bits_per_char": None if per_token is None else shown / math.log(2) / per_token,
+        **measured,
         "preparations": preparations(model, task.windows()) if isinstance(model, RepeatedModel) else None,
         "audit": audit_model(model, audited_windows(task)),
         "samples": write(model, task, sample, seed),

@@ -17,7 +17,11 @@ INK, FAINT, GRID = "#1b1f24", "#6b7280", "#d9dce1"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.2)), (0, (6, 1.6, 1.2, 1.6)))
 MARKERS = "oDs^vPX*"
-METRIC = {"val_nats": "validation loss, nats a token (lower is better)", "accuracy": "accuracy (higher is better)"}
+METRIC = {
+    "test_nats": "test loss, nats per token (lower is better)",
+    "val_nats": "validation loss, nats per token (lower is better)",
+    "accuracy": "accuracy (higher is better)",
+}
 INSIDE = 12
 """The most models whose names fit inside a panel of curves."""
 WIDTH = 5.8  # inches: legible on a phone without a second layout
@@ -100,7 +104,7 @@ def loss_curves(
         axes.set_ylim(bottom, max(tops) * 1.03)
     for floor, value in _lines(task).items():
         bottom, top = axes.get_ylim()
-        if task["metric"] == "val_nats" and bottom < value < top:
+        if task["metric"] != "accuracy" and bottom < value < top:
             axes.axhline(value, color=FAINT, lw=0.8, ls=(0, (4, 3)), zorder=0)
             axes.annotate(
                 plain(floor), (1, value), xycoords=("axes fraction", "data"), xytext=(-3, 2),
@@ -132,7 +136,7 @@ def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
         axes.plot(difference["mean"], y, "o", ms=7, mec=color, mew=1.4, color=color if test["settled"] else "white")
     axes.set_yticks(range(len(tests)), [f"{plain(test['a'], 18)} − {plain(test['b'], 18)}" for test in tests])
     axes.set_ylim(max(len(tests), 1) - 0.4, -0.6)
-    axes.set_xlabel("paired difference in " + ("nats a token" if task["metric"] == "val_nats" else "accuracy"))
+    axes.set_xlabel("paired difference in " + ("accuracy" if task["metric"] == "accuracy" else "nats a token"))
     axes.grid(axis="y", visible=False)
     axes.margins(x=0.1)
     return figure
@@ -215,7 +219,7 @@ def _lines(task: Mapping[str, Any]) -> dict[str, float | int]:
 
 def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str, Any]]) -> None:
     """Vertical lines for the floors up to the first above every model; the others, too far away, as a note."""
-    if task["metric"] != "val_nats" or not estimates:
+    if task["metric"] == "accuracy" or not estimates:
         return
     low, high = (pick(value for each in estimates for value in each["values"]) for pick in (min, max))
     lines = sorted(_lines(task).items(), key=lambda item: item[1])

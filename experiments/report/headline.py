@@ -73,7 +73,8 @@ def _winner(name: str, best: str, measured: Mapping[str, Any], task: Mapping[str
     if task["metric"] == "accuracy":
         value, what = f"{estimate['mean']:.3f}", "highest accuracy"
     else:
-        value, what = f"{estimate['mean']:.3f} nats a token", "lowest validation loss"
+        split = "test" if task["metric"] == "test_nats" else "validation"
+        value, what = f"{estimate['mean']:.3f} nats a token", f"lowest {split} loss"
         if entry["bits_per_char"]["mean"] is not None:
             seeds += f"; {entry['bits_per_char']['mean']:.3f} bits a character"
     if len(measured) == 1:
@@ -112,10 +113,10 @@ def _floor(measured: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
     fair = [name for name in task["floor"] if name.endswith(SAME_WINDOWS)]
     name = fair[0] if fair else "bigram"
     floor = task["floor"].get(name)
-    if floor is None or task["metric"] != "val_nats" or not measured:
+    if floor is None or task["metric"] == "accuracy" or not measured:
         return []
     counts = f"the {name.removesuffix(SAME_WINDOWS)} floor of {floor:.3f} nats" + (" (same windows)" if fair else "")
-    below = [model for model, entry in measured.items() if entry["val_nats"]["mean"] < floor]
+    below = [model for model, entry in measured.items() if entry[task["metric"]]["mean"] < floor]
     if not below:
         return [f"{'It is not' if len(measured) == 1 else 'No model is'} below {counts}."]
     above = [model for model in measured if model not in below]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.report.figures import FAINT, GRID, INK, METRIC, PALETTE, canvas, dress, plain
 from experiments.report.headline import audit_word, claims, largest_error
 from experiments.schema.model_base import RUNGS
+from experiments.stats.compare import chosen_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +147,7 @@ def sweeps(task: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> Figu
                 panel.annotate(plain(name), (1, at), xycoords=("axes fraction", "data"), xytext=(-3, 2), size=8.5,
                                textcoords="offset points", ha="right", color=FAINT)  # fmt: skip
         panel.set_xlabel(f"{plain(sweep['key'])} of {plain(sweep['model'])}")
-        panel.set_ylabel("loss, nats a token" if metric == "val_nats" else "accuracy")
+        panel.set_ylabel("accuracy" if metric == "accuracy" else "loss, nats a token")
         panel.axhline(means[0] if means else 0, color=GRID, lw=0.9, zorder=0)
     return figure
 
@@ -185,8 +186,7 @@ def price(name: str, task: Mapping[str, Any]) -> dict[str, Any] | None:
     the two were tested.
     """
     metric, models = task["metric"], task["models"]
-    measured = [model for model in models if models[model][metric]["mean"] is not None]
-    strict = next((model for model in measured if claims(models[model])), None)
+    strict = next((model for model in chosen_first(task) if claims(models[model])), None)
     classical = task.get("best_classical")
     if strict is None or classical is None:
         return None
@@ -194,8 +194,8 @@ def price(name: str, task: Mapping[str, Any]) -> dict[str, Any] | None:
     test = row["test"]
     a, b = models[strict][metric]["mean"], models[classical][metric]["mean"]
     difference = test["mean"] if test is not None and test["mean"] is not None else a - b
-    unit = "nats a token" if metric == "val_nats" else "of accuracy"
-    better = difference < 0 if metric == "val_nats" else difference > 0
+    unit = "of accuracy" if metric == "accuracy" else "nats a token"
+    better = difference > 0 if metric == "accuracy" else difference < 0
     how = {True: "settled", False: "not settled", None: "not tested"}[None if test is None else bool(test["settled"])]
     span = ""
     if test is not None and test["low"] is not None:

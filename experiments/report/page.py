@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from experiments.report.headline import answer, audit_word, claims, largest_error, scientific
 from experiments.report.ladder import price, rows
 from experiments.schema.audit_columns import AUDIT_COLUMNS
+from experiments.stats.compare import chosen_first
 
 
 class Made(NamedTuple):
@@ -74,15 +75,16 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     measured = [name for name in models if models[name][metric]["mean"] is not None]
     result = []
     if measured:
-        unit = "nats a token" if metric == "val_nats" else "accuracy"
+        unit = "accuracy" if metric == "accuracy" else "nats a token"
         text = {"label": f"best: {measured[0]}", "value": fixed(models[measured[0]][metric]["mean"]), "note": unit}
         result.append(text)
-    unitary = [name for name in measured if claims(models[name])]
-    others = [name for name in measured if not claims(models[name])]
+    chosen = chosen_first(task)
+    unitary = [name for name in chosen if claims(models[name])]
+    others = [name for name in chosen if not claims(models[name])]
     if unitary and others:
         gap = _gap(task, unitary[0], others[0])
         label, unit = (
-            ("price of unitarity", "nats a token") if metric == "val_nats" else ("unitary − other", "accuracy")
+            ("unitary − other", "accuracy") if metric == "accuracy" else ("price of unitarity", "nats a token")
         )
         result.append({"label": label, "value": signed(gap), "note": f"{unitary[0]} − {others[0]}, {unit}"})
     if unitary:

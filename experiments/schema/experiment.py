@@ -112,8 +112,9 @@ class Published(Strict):
     """The model of this experiment that it is compared with."""
     task: str | None = None
     """The task; null is the only one."""
-    metric: Literal["val_nats", "bits_per_char", "accuracy"]
-    """What was measured: nats a token, bits a character, or a share of right answers between 0 and 1."""
+    metric: Literal["val_nats", "test_nats", "bits_per_char", "accuracy"]
+    """What was measured: nats per token on the validation or the test split, bits per character (on the test
+    split, where there is one), or a share of right answers between 0 and 1."""
     split: str | None = Field(default=None, min_length=1)
     """Which of the task's own measurements, by its name there (`length 30`); null is the metric itself."""
     step: PositiveInt | None = None

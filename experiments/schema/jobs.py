@@ -39,7 +39,10 @@ class _Written(Strict):
     seed: NonNegativeInt
 
 
-ADDED: dict[str, dict[str, Any]] = {"ngram": {"smoothing": "add_k", "discount": None}}
+ADDED: dict[str, dict[str, Any]] = {
+    "text": {"test_fraction": 0.0},
+    "ngram": {"smoothing": "add_k", "discount": None},
+}
 """By kind: fields that came after version 0.1, with the values that a run without them has. At these values they are
 not part of its identity, so that folders from before are known again."""
 
@@ -102,13 +105,14 @@ class Job:
 
 
 def _with_new_names(data: Any) -> Any:
-    """A stored job with the keys of its model as this version calls them."""
-    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+    """A stored job with the keys of its model as this version calls them, and the fields of :data:`ADDED` in it."""
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict) or not isinstance(data.get("task"), dict):
         return data
     model = {RENAMED.get(key, key): value for key, value in data["model"].items()}
     if model.get("control") in RENAMED_CONTROLS:
         model["control"] = RENAMED_CONTROLS[model["control"]]
-    return data | {"model": model}
+    later = {part: ADDED.get(str(data[part].get("kind")), {}) for part in ("task", "model")}
+    return data | {"task": later["task"] | data["task"], "model": later["model"] | model}
 
 
 def jobs(experiment: Experiment) -> list[Job]:

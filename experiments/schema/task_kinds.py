@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -43,9 +43,16 @@ class TextTask(TaskConfig):
     block: PositiveInt = 64
     """Tokens of context."""
     train_fraction: Fraction = 0.9
-    """The first part of the text is trained on, the rest is the validation split."""
+    """The first part of the text is trained on."""
+    test_fraction: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """The last part of the text is the test split, which results are measured on and nothing is chosen by; what lies
+    between is the validation split, which searches and choices see. null is half of what `train_fraction` leaves (90,
+    5 and 5 percent); 0 is no test split, results are then those of the validation split."""
 
     def clashes(self) -> Iterator[Clash]:
+        if self.test_fraction is not None and self.train_fraction + self.test_fraction >= 1:
+            got = f"{self.test_fraction:g} beside train_fraction {self.train_fraction:g}; nothing is left to validate"
+            yield "test_fraction", f"less than {1 - self.train_fraction:g}", got, ("train_fraction",)
         if self.vocab is not None and self.tokenizer != "bpe":
             got = f"tokenizer: {self.tokenizer}, whose vocabulary follows from the text; remove vocab or choose bpe"
             yield "vocab", "tokenizer: bpe beside it", got, ("tokenizer",)
@@ -69,6 +76,8 @@ class TextTask(TaskConfig):
 
     def filled(self, folder: Path) -> dict[str, object]:
         values: dict[str, object] = {"vocab": 1024} if self.tokenizer == "bpe" and self.vocab is None else {}
+        if self.test_fraction is None:
+            values["test_fraction"] = float(f"{(1 - self.train_fraction) / 2:.12g}")
         found = None if self.path in shipped_texts() else find_file(self.path, folder)
         return values if found is None else {**values, "path": str(found.resolve())}
 

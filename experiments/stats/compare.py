@@ -27,6 +27,9 @@ LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_
 
 AVERAGED = ("tokens_per_second", "seconds")
 
+METRICS = ("test_nats", "val_nats", "accuracy")
+"""What a task can be judged by. Choices (rates, the best classical model) never see test_nats."""
+
 Run = Mapping[str, Any]
 
 
@@ -40,8 +43,8 @@ def summarise(
     """The content of ``results.json``. ``about`` is repeated in it (:func:`experiments.lm.results_schema.about`).
 
     ``comparison`` may hold ``confidence`` (0.95), ``equivalence`` (a margin in nats, 0 for none), ``reference``
-    (a model's name, "best classical", or None for all pairs) and ``metric`` ("val_nats" or "accuracy"; by default the
-    first of them that a task's runs measured). Raises ValueError for two records of one task, model and seed.
+    (a model's name, "best classical", or None for all pairs) and ``metric`` (one of `METRICS`; by default the first
+    of them that a task's runs measured). Raises ValueError for two records of one task, model and seed.
     """
     given = {key: value for key, value in (comparison or {}).items() if value is not None}
     options = {"confidence": 0.95, "equivalence": 0.0, "reference": None, "metric": None, **finite(given)}
@@ -87,13 +90,27 @@ def summarise(
 
 
 def metric_of(runs: Sequence[Run], wanted: str | None = None) -> str:
-    """What a task is judged by: ``wanted`` if given, else the first of val_nats and accuracy that any run measured."""
+    """What a task is judged by: ``wanted`` if given, else the first of `METRICS` that any run measured.
+
+    Raises ValueError for a metric that is none of them.
+    """
     if wanted is not None:
-        if wanted not in ("val_nats", "accuracy"):
-            raise ValueError(f"the metric of a comparison is val_nats or accuracy, got {wanted!r}")
+        if wanted not in METRICS:
+            raise ValueError(f"the metric of a comparison is {', '.join(METRICS[:-1])} or accuracy, got {wanted!r}")
         return wanted
-    measured = (key for key in ("val_nats", "accuracy") if any(_number(run.get(key)) is not None for run in runs))
+    measured = (key for key in METRICS if any(_number(run.get(key)) is not None for run in runs))
     return next(measured, "val_nats")
+
+
+def chosen_first(task: Mapping[str, Any]) -> list[str]:
+    """The measured models of a summarised task, best first as far as a choice may know it: where the results are those
+    of a test split, by the validation loss.
+    """
+    models, metric = task["models"], task["metric"]
+    seen = "val_nats" if metric == "test_nats" else metric
+    sign = -1 if metric == "accuracy" else 1
+    measured = [name for name in models if models[name][metric]["mean"] is not None]
+    return sorted(measured, key=lambda name: sign * models[name][seen]["mean"])
 
 
 def finite(value: Any) -> Any:
@@ -108,8 +125,8 @@ def finite(value: Any) -> Any:
 def table(runs: Sequence[Run]) -> str:
     """The content of ``results.csv``: one row a run, done or failed; a missing number is an empty cell."""
     groups = sorted({group for run in runs for group in run.get("ledger") or {}})
-    columns = ["task", "model", "kind", "seed", "status", "failure_step", "failure_reason", "val_nats", "bits_per_char"]
-    columns += ["accuracy", *LARGEST, *AVERAGED, *(f"ledger_{group}" for group in groups)]
+    columns = ["task", "model", "kind", "seed", "status", "failure_step", "failure_reason", "val_nats", "test_nats"]
+    columns += ["bits_per_char", "accuracy", *LARGEST, *AVERAGED, *(f"ledger_{group}" for group in groups)]
     columns += [f"audit_{key}" for key in (*AUDIT_COLUMNS, "dtype", "budget", "passed")]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
@@ -130,16 +147,16 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
     models = {}
     for name in dict.fromkeys(run["model"] for run in runs):
         models[name] = _model([run for run in runs if run["model"] == name], options["confidence"])
-    sign = 1 if metric == "val_nats" else -1
+    sign = -1 if metric == "accuracy" else 1
 
     def rank(name: str) -> tuple[bool, float, str]:
         mean = models[name][metric]["mean"]
         return (mean is None, 0.0 if mean is None else sign * mean, name)
 
     ordered = {name: models[name] for name in sorted(models, key=rank)}
-    reference = _reference(ordered, metric, options["reference"])
-    entry = {**finite(facts), "metric": metric, "floor": floor, "reference": reference, "models": ordered}
-    entry["best_classical"] = _reference(ordered, metric, BEST_CLASSICAL)
+    entry = {**finite(facts), "metric": metric, "floor": floor, "reference": None, "models": ordered}
+    entry["reference"] = reference = _reference(entry, options["reference"])
+    entry["best_classical"] = _reference(entry, BEST_CLASSICAL)
     pairs = list(combinations(ordered, 2)) if options["reference"] is None else _against(ordered, reference)
     entry["tests"] = _tests(pairs, ordered, metric, options["confidence"])
     if not entry["tests"]:
@@ -163,11 +180,12 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
             {"seed": run["seed"], **_failure(run)} for run in sorted(runs, key=_identity) if run["status"] != "done"
         ],
     }
-    for key in ("val_nats", "bits_per_char", "accuracy"):
+    for key in (*METRICS, "bits_per_char"):
         entry[key] = _estimate(done, key, level)
     splits = dict.fromkeys(name for run in done for name in run.get("splits") or {})
     entry["splits"] = {name: _estimate([_split(run, name) for run in done], name, level) for name in splits}
-    entry["perplexity"] = _perplexity(entry["val_nats"])
+    entry["perplexity"] = _perplexity(entry["test_nats" if entry["test_nats"]["n"] else "val_nats"])
+    entry["curves"] = {str(run["seed"]): finite((run.get("history") or {}).get("validation", [])) for run in done}
     source = done or runs
     for key in (*LARGEST, *AVERAGED):
         values = [value for run in source if (value := _number(run.get(key))) is not None]
@@ -190,7 +208,9 @@ def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
     examples there were (``examples`` of the records, by split).
     """
     values = {run["seed"]: float(value) for run in done if (value := _number(run.get(key))) is not None}
-    share = key not in ("val_nats", "bits_per_char") and any(_number(run.get("accuracy")) is not None for run in done)
+    share = key not in ("test_nats", "val_nats", "bits_per_char") and any(
+        _number(run.get("accuracy")) is not None for run in done
+    )
     if share:
         interval = accuracy_interval(list(values.values()), _examples(done, key), level)
     else:
@@ -286,11 +306,11 @@ def _fewest(counts: Iterable[int | None]) -> int | None:
     return min(numbers) if numbers and len(numbers) == len(known) else None
 
 
-def _reference(models: Mapping[str, Any], metric: str, wanted: str | None) -> str | None:
+def _reference(task: Mapping[str, Any], wanted: str | None) -> str | None:
     """The model that the others are tested against; of classical ones the best, of equal ones the first by name."""
-    if wanted == BEST_CLASSICAL and wanted not in models:  # models are ordered best first, then by name
-        measured = [name for name in models if models[name][metric]["mean"] is not None]
-        return next((name for name in measured if models[name]["classical"]), None)
+    models = task["models"]
+    if wanted == BEST_CLASSICAL and wanted not in models:
+        return next((name for name in chosen_first(task) if models[name]["classical"]), None)
     return wanted if wanted in models else None
 
 

@@ -8,7 +8,12 @@ from typing import Any
 
 from experiments.stats.statistics import t_interval
 
-UNITS = {"val_nats": "nats a token", "bits_per_char": "bits a character", "accuracy": "accuracy"}
+UNITS = {
+    "test_nats": "nats a token",
+    "val_nats": "nats a token",
+    "bits_per_char": "bits a character",
+    "accuracy": "accuracy",
+}
 
 
 def against_published(

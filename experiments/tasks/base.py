@@ -53,7 +53,7 @@ class Task(Protocol):
         ...
 
     def examine(self, model: Any) -> dict[str, Any]:
-        """Measurements of a trained model beyond its validation loss: ``accuracy``, and ``splits`` by name.
+        """Measurements of a model beyond its validation loss: ``test_nats``, ``accuracy``, and ``splits`` by name.
 
         ``examples`` says of how many independent test examples each split's share is, and under "accuracy" that one's.
         """

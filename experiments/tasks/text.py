@@ -1,4 +1,4 @@
-"""Next-token prediction on a text file: read, tokenize, split 90/10 by position, cut into windows."""
+"""Next-token prediction on a text file: read, tokenize, split 90/5/5 by position, cut into windows."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ LARGEST_ORDER = 7
 class TokenTask:
     """Token batches with everything a report needs beside them.
 
-    ``train`` and ``validation`` are 1-d token ids; ``characters_per_token`` (validation) turns nats a token into bits a
-    character.
+    ``train``, ``validation`` and ``test`` are 1-d token ids. Whatever is chosen (rates, orders of counts, the best of
+    several models) is chosen on the validation split; results are those of the test split, where there is one.
+    ``characters_per_token``, of the split of the results, turns nats per token into bits per character.
     """
 
     name: str
@@ -49,6 +50,7 @@ class TokenTask:
     characters_per_token: float | None
     source: str
     notes: list[str] = field(default_factory=list)
+    test: Tensor | None = None
 
     @property
     def vocab(self) -> int:
@@ -66,7 +68,14 @@ class TokenTask:
 
     def windows(self) -> list[tuple[Tensor, Tensor]]:
         """The whole validation split once: consecutive windows (n, block), and a short last one."""
-        inputs, targets = self.validation[:-1].long(), self.validation[1:].long()
+        return self._cut(self.validation)
+
+    def result_windows(self) -> list[tuple[Tensor, Tensor]]:
+        """The same of the split of the results: the test split, or validation where there is no test split."""
+        return self._cut(self.validation if self.test is None else self.test)
+
+    def _cut(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
+        inputs, targets = tokens[:-1].long(), tokens[1:].long()
         whole = len(inputs) // self.block * self.block
         parts = [(inputs[:whole].view(-1, self.block), targets[:whole].view(-1, self.block))]
         if whole < len(inputs):
@@ -80,18 +89,22 @@ class TokenTask:
         return self.tokenizer.decode(self.validation[: self.block].tolist()).split("\n")[0] or "\n"
 
     def examine(self, model: Any) -> dict[str, Any]:
-        """Where a model also gives the first token of a text (kind instrument): bits a character with it included.
+        """The loss on the test split, where there is one: ``test_nats``.
 
-        Each window then has one target more, scored from the model's start alone, as QCLM scores it.
+        Where a model also gives the first token of a text (kind instrument), among ``splits`` the bits per character
+        with it included: each window then has one target more, scored from the model's start alone, as QCLM scores it.
         """
-        first = self._first(model)
-        if self.characters_per_token is None or first is None:
+        parts, first = self.result_windows(), self._first(model)
+        if self.test is None and first is None:
             return {}
-        total, count = 0.0, 0
-        for inputs, targets in self.windows():
-            total += evaluate(model, [(inputs, targets)]) * targets.numel() + first[inputs[:, 0]].sum().item()
-            count += targets.numel() + len(inputs)
-        return {"splits": {FIRST_INCLUDED: total / count / math.log(2) / self.characters_per_token}}
+        sizes = [targets.numel() for _, targets in parts]
+        total = math.fsum(evaluate(model, [part]) * size for part, size in zip(parts, sizes, strict=True))
+        found: dict[str, Any] = {} if self.test is None else {"test_nats": total / sum(sizes)}
+        if self.characters_per_token is None or first is None:
+            return found
+        total += sum(first[inputs[:, 0]].sum().item() for inputs, _ in parts)
+        count = sum(sizes) + sum(len(inputs) for inputs, _ in parts)
+        return {**found, "splits": {FIRST_INCLUDED: total / count / math.log(2) / self.characters_per_token}}
 
     @staticmethod
     @torch.no_grad()
@@ -100,19 +113,20 @@ class TokenTask:
         return -model.first().double() if isinstance(model, FirstToken) else None
 
     def floors(self, k: float = 0.1) -> dict[str, float]:
-        """Validation nats per token of n-gram counts: what a table reaches without any training.
+        """Nats per token of n-gram counts on the split of the results: what a table reaches without any training.
 
-        Add-``k`` counts of orders 1 to 4; modified Kneser–Ney (Chen and Goodman 1999) of order 5 and of the best order,
-        on the running text, and of the best order inside the windows that the models see.
+        Add-``k`` counts of orders 1 to 4; modified Kneser–Ney (Chen and Goodman 1999) of order 5 and of the order that
+        is best on the validation split, on the running text, and of the latter inside the windows that the models see.
         """
-        train, validation = self.train.long(), self.validation.long()
-        plain = NGram(LARGEST_ORDER, self.vocab, k).fit(train)
-        found = {name: plain.shorter(order).nats(validation) for name, order in FLOORS.items()}
+        validation = self.validation.long()
+        results = validation if self.test is None else self.test.long()
+        plain = NGram(LARGEST_ORDER, self.vocab, k).fit(self.train.long())
+        found = {name: plain.shorter(order).nats(results) for name, order in FLOORS.items()}
         counted = KneserNey(LARGEST_ORDER, self.vocab).adopt(plain.levels())
-        running = {m: counted.shorter(m).nats(validation) for m in range(2, LARGEST_ORDER + 1)}
-        best = min(running, key=running.__getitem__)
-        found |= {f"Kneser–Ney {m}-gram": running[m] for m in sorted({LIKE_FOR_LIKE, best})}
-        parts = self.windows()
+        best = min(range(2, LARGEST_ORDER + 1), key=lambda order: counted.shorter(order).nats(validation))
+        for order in sorted({LIKE_FOR_LIKE, best}):
+            found[f"Kneser–Ney {order}-gram"] = counted.shorter(order).nats(results)
+        parts = self.result_windows()
         inside = sum(counted.shorter(best).window_nats(inputs, targets) * targets.numel() for inputs, targets in parts)
         count = sum(targets.numel() for _, targets in parts)
         return {**found, f"Kneser–Ney {best}-gram{SAME_WINDOWS}": inside / count}
@@ -122,6 +136,7 @@ class TokenTask:
         return {
             "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": self.tokenizer.kind,
             "train_tokens": len(self.train), "validation_tokens": len(self.validation),
+            "test_tokens": None if self.test is None else len(self.test),
             "characters_per_token": self.characters_per_token, "chance": math.log(self.vocab),
             "floor": self.floors(), "source": self.source, "notes": self.notes,
         }  # fmt: skip
@@ -157,44 +172,47 @@ def text_task(
     vocab: int | None = None,
     block: int = 64,
     train_fraction: float = 0.9,
+    test_fraction: float = 0.0,
 ) -> TokenTask:
-    """A text file as a task; the first ``train_fraction`` of its characters (bytes) trains, the rest validates.
+    """A text file as a task; the first ``train_fraction`` of its characters (bytes) trains, the last ``test_fraction``
+    is the test split, and what lies between validates.
 
-    Raises :class:`UserError` when the file cannot be read or is too short for one block on either side.
+    Raises :class:`UserError` when the file cannot be read or is too short for one block in a split.
     """
     file = SHIPPED.get(path, Path(path))
     text = read_text(file, tokenizer)
     units = text.encode("utf-8", errors="surrogateescape") if tokenizer == "byte" else text
-    cut = int(train_fraction * len(units))
-    head, tail = units[:cut], units[cut:]
+    cut, last = int(train_fraction * len(units)), len(units) - round(test_fraction * len(units))
+    parts = {"training": units[:cut], "validation": units[cut:last], "test": units[last:]}
+    if not test_fraction:
+        del parts["test"]
     notes: list[str] = []
     if isinstance(units, bytes):
         codec: Tokenizer = ByteTokenizer()
-        train, validation = list(units[:cut]), list(units[cut:])
-        tail_characters = len(tail.decode("utf-8", errors="replace")) if isinstance(tail, bytes) else len(tail)
     else:
-        assert isinstance(head, str)
-        assert isinstance(tail, str)
         if tokenizer == "bpe":
             assert vocab is not None
-            codec = PairTokenizer.fit(head, vocab)
+            codec = PairTokenizer.fit(units[:cut], vocab)
             if codec.size < vocab:
                 notes.append(
                     f"byte pairs stopped at {codec.size} tokens of the {vocab} asked for: the text has no pair left"
                 )
         else:
             codec = CharacterTokenizer.fit(text)
-        train, validation = codec.encode(head), codec.encode(tail)
-        tail_characters = len(tail)
-    for part, ids in (("training", train), ("validation", validation)):
+    tokens = {part: list(piece) if isinstance(piece, bytes) else codec.encode(piece) for part, piece in parts.items()}
+    for part, ids in tokens.items():
         if len(ids) <= block:
             raise UserError(
                 f"{file}: the {part} split has {len(ids)} tokens, a block of {block} needs at least {block + 1}; "
-                "lower block, change train_fraction or give a longer text"
+                "lower block, change train_fraction or test_fraction, or give a longer text"
             )
+    shown = list(parts)[-1]
+    piece = parts[shown]
+    characters = len(piece.decode("utf-8", errors="replace") if isinstance(piece, bytes) else piece)
+    made = {part: torch.tensor(ids, dtype=torch.int32) for part, ids in tokens.items()}
     return TokenTask(
         name=name, kind="text", block=block,
-        train=torch.tensor(train, dtype=torch.int32), validation=torch.tensor(validation, dtype=torch.int32),
-        tokenizer=codec, characters_per_token=tail_characters / len(validation),
+        train=made["training"], validation=made["validation"], test=made.get("test"),
+        tokenizer=codec, characters_per_token=characters / len(tokens[shown]),
         source=f"{file.name} (sha256 {hashlib.sha256(file.read_bytes()).hexdigest()[:16]}…)", notes=notes,
     )  # fmt: skip

@@ -81,6 +81,12 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
          "got tokenizer: char, whose vocabulary follows from the text; remove vocab or choose bpe"),
         ("task={kind: text, path: moby_dick, tokenizer: bpe, vocab: 256}", "task.vocab: expected a number of at least 257, got 256"),
         ("task.train_fraction=1", "task.train_fraction: expected a number less than 1, got 1"),
+        ("task.test_fraction=0.1",
+         "task.test_fraction: expected less than 0.1, got 0.1 beside train_fraction 0.9; nothing is left to validate"),
+        ("models.a={kind: ngram, discount: 0.5}",
+         "models.a.discount: expected smoothing: kneser_ney beside it, got smoothing: add_k"),
+        ("models.a={kind: ngram, smoothing: kneser_ney, k: 0.5}",
+         "models.a.k: expected smoothing: add_k beside it, got smoothing: kneser_ney"),
         ("task.block=0", "task.block: expected a number of at least 1, got 0"),
         ("training.threads=100000", "training.threads: expected a number of at most 256, got 100000"),
         ("task.path=nowhere.txt", "task.path: expected a shipped text (moby_dick, tinyshakespeare) or a file "
@@ -286,6 +292,22 @@ def test_a_job_written_with_the_old_names_of_keys_is_the_same_job(tmp_path: Path
         data["model"][old] = data["model"].pop(new)
     data["model"]["control"] = "ngram"
     assert Job.from_dict(data, "run") == unitary
+
+
+def test_a_run_from_before_the_test_split_is_the_same_run(tmp_path: Path) -> None:
+    """Identity and stored form as version 0.1 wrote them, when texts had two splits and counts one smoothing."""
+    (tmp_path / "old.txt").write_text("to be or not to be " * 40, encoding="utf-8")
+    text = (
+        "task: {kind: text, path: old.txt, block: 8%s}\nmodels: {m: {kind: ngram}}\nseeds: 1\ntraining: {steps: 20}\n"
+    )
+    (job,) = jobs(load(tmp_path, text=text % ", test_fraction: 0"))
+    assert job.identity() == "49ba1db30e0d"
+    data: dict[str, Any] = job.to_dict()
+    for part, keys in (("task", ["test_fraction"]), ("model", ["smoothing", "discount"])):
+        data[part] = {key: value for key, value in data[part].items() if key not in keys}
+    assert Job.from_dict(data, "run") == job
+    (new,) = jobs(load(tmp_path, text=text % ""))
+    assert (new.task.model_dump()["test_fraction"], new.identity() == job.identity()) == (0.05, False)
 
 
 def test_a_job_survives_its_plain_form_and_damage_is_told(tmp_path: Path) -> None:

@@ -101,7 +101,10 @@ def test_every_kind_is_read_back_as_it_was(on_text: Path) -> None:
     for folder in finished(on_text):
         one = load(folder)
         nats = evaluate(one.model, load_task(one.job).windows())
-        assert nats == pytest.approx(read_json(folder / "result.json")["val_nats"], abs=1e-6)
+        record = read_json(folder / "result.json")
+        assert nats == pytest.approx(record["val_nats"], abs=1e-6)
+        tested = evaluate(one.model, load_task(one.job).result_windows())
+        assert tested == pytest.approx(record["test_nats"], abs=1e-6) != nats
 
 
 def test_counts_see_the_whole_split_once(on_text: Path) -> None:
@@ -109,7 +112,7 @@ def test_counts_see_the_whole_split_once(on_text: Path) -> None:
     facts = read_json(on_text / "experiment.json")["tasks"]["verse"]
     assert record["steps"] == 1
     assert record["tokens_seen"] == facts["train_tokens"]
-    assert record["val_nats"] < facts["floor"]["unigram"]
+    assert max(record["val_nats"], record["test_nats"]) < facts["floor"]["unigram"]
 
 
 def test_a_generated_task_is_judged_by_accuracy(tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classical import NGram
+from classical.counted import CountedLM
 from experiments.errors import UserError
+from experiments.lm.evaluate import evaluate
 from experiments.tasks.text import DATA, text_task
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, from_json
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
@@ -25,6 +28,34 @@ def test_tiny_shakespeare_is_the_published_file_and_split() -> None:
     task = text_task("t", "tinyshakespeare")
     assert (task.vocab, len(task.train), len(task.validation)) == (65, 1_003_854, 111_540)
     assert task.characters_per_token == 1
+
+
+def test_the_test_split_is_the_end_and_training_is_what_it_was() -> None:
+    old, new = text_task("t", "tinyshakespeare"), text_task("t", "tinyshakespeare", test_fraction=0.05)
+    assert (len(new.train), len(new.validation), len(new.test)) == (1_003_854, 55_770, 55_770)
+    assert torch.equal(new.train, old.train)
+    assert torch.equal(torch.cat([new.validation, new.test]), old.validation)
+    assert (old.test, old.facts()["test_tokens"], new.facts()["test_tokens"]) == (None, None, 55_770)
+    assert torch.equal(torch.cat([y.flatten() for _, y in new.result_windows()]), new.test[1:].long())
+
+
+def test_results_are_those_of_the_test_split_and_bits_count_its_characters(tmp_path: Path) -> None:
+    """The model repeats "ab"; validation follows it, the test split does not."""
+    path = write(tmp_path / "t.txt", b"ab" * 450 + b"ab" * 25 + b"bbaa" * 12 + b"bb")
+    task = text_task("t", path, block=8, test_fraction=0.05)
+    model = CountedLM(NGram(2, 2)).count(task.train)
+    found = task.examine(model)
+    assert set(found) == {"test_nats"}
+    assert found["test_nats"] == pytest.approx(evaluate(model, task.result_windows()))
+    assert found["test_nats"] > 1 > 0.01 > evaluate(model, task.windows())
+    assert task.floors()["bigram"] > 1
+    assert text_task("t", path, block=8).examine(model) == {}
+    task = text_task(
+        "t", write(tmp_path / "u.txt", ("ab" * 950 + "\u20ac" * 100).encode()), "byte", block=8, test_fraction=0.05
+    )
+    assert task.characters_per_token == pytest.approx(1 / 3, abs=0.02)
+    with pytest.raises(UserError, match=r"the test split has 5 tokens.*or test_fraction"):
+        text_task("t", write(tmp_path / "v.txt", b"ab" * 50), block=8, test_fraction=0.05, train_fraction=0.5)
 
 
 def test_every_shipped_text_is_the_file_data_md_describes() -> None:

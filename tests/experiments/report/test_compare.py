@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.report.headline import answer
 from experiments.schema.audit_columns import AUDIT_COLUMNS
-from experiments.stats.compare import metric_of, summarise, table
+from experiments.stats.compare import chosen_first, metric_of, summarise, table
 
 TASK = "tiny_shakespeare"
 
@@ -212,8 +213,30 @@ def test_accuracy_is_the_metric_where_no_loss_was_measured(runs, tasks):
     task = summarise(runs, tasks, {}, "invented")["tasks"][TASK]
     assert metric_of(runs) == task["metric"] == "accuracy"
     assert next(iter(task["models"])) == "unitary"
-    with pytest.raises(ValueError, match="val_nats or accuracy, got 'loss'"):
+    with pytest.raises(ValueError, match="test_nats, val_nats or accuracy, got 'loss'"):
         metric_of(runs, "loss")
+
+
+def test_results_are_those_of_the_test_split_and_the_best_classical_model_is_chosen_by_validation(runs, tasks):
+    """The model that is ahead on the test split alone must not become the reference because of it."""
+    shift = {"gpt2_style": -0.3, "modern": 0.1, "unitary": 0.05}
+    runs = [{**run, "test_nats": run["val_nats"] + shift[run["model"]]} for run in runs]
+    summary = summarise(runs, tasks, {"reference": "best classical"}, "invented")
+    task = summary["tasks"][TASK]
+    assert task["metric"] == "test_nats"
+    assert list(task["models"]) == ["gpt2_style", "unitary", "modern"]
+    assert (task["reference"], task["best_classical"]) == ("modern", "modern")
+    assert chosen_first(task) == ["modern", "unitary", "gpt2_style"]
+    entry = task["models"]["unitary"]
+    assert entry["test_nats"]["values"] == [run["test_nats"] for run in of(runs, model="unitary")]
+    assert entry["perplexity"]["mean"] == pytest.approx(math.exp(entry["test_nats"]["mean"]))
+    test = next(t for t in task["tests"] if t["a"] == "unitary")
+    gap = np.mean([run["test_nats"] for run in of(runs, model="unitary")]) - np.mean(
+        task["models"]["modern"]["test_nats"]["values"]
+    )
+    assert test["difference"]["mean"] == pytest.approx(gap)
+    assert entry["curves"]["3"] == of(runs, model="unitary")[3]["history"]["validation"]
+    assert "gpt2_style had the lowest test loss" in " ".join(answer(summary)[TASK])
 
 
 def test_a_double_run_is_refused(runs, tasks):
