@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from typing import Any
 
@@ -36,15 +37,20 @@ ALIASES = {
 }
 
 
+ENTRY_POINTS = "qattn.hypergraphs"
+"""The entry-point group in which other packages declare hypergraphs, or functions that make one, by name."""
+
+
 def names() -> list[str]:
     """All names :func:`load` knows, without the aliases and the families ``cycle_N``, ``firefly_N``, ``bugs_N``."""
-    return sorted([*_stored(), *_BUILT])
+    return sorted({*_stored(), *_BUILT, *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
 def load(name: str) -> Hypergraph:
-    """A hypergraph by name, alias, or family: ``cycle_24`` (3 atoms a context), ``firefly_4``, ``bugs_50``.
+    """A hypergraph by name, alias, or family: ``cycle_24`` (3 atoms per context), ``firefly_4``, ``bugs_50``; or one
+    that an installed package declares.
 
-    Raises ValueError that lists the nearest names.
+    Raises ValueError that lists the nearest names, or that says why a package's hypergraph cannot be used.
     """
     key = ALIASES.get(name, name)
     if key in _BUILT:
@@ -54,6 +60,8 @@ def load(name: str) -> Hypergraph:
     family, _, number = key.rpartition("_")
     if family in _FAMILIES and number.isdigit():
         return _FAMILIES[family](int(number))
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        return _declared(point)
     from difflib import get_close_matches
 
     near = get_close_matches(name, [*names(), *ALIASES], n=3)
@@ -144,6 +152,21 @@ def mermin_square() -> Hypergraph:
     from contexts.hypergraphs.rays import expand_pairs
 
     return expand_pairs(Hypergraph(vectors, contexts, (), 4, vectors, name="mermin_square"))
+
+
+def _declared(point: EntryPoint) -> Hypergraph:
+    try:
+        found = point.load()
+        made = found if isinstance(found, Hypergraph) else found()
+        if not isinstance(made, Hypergraph):
+            raise TypeError(f"expected a Hypergraph, got {made!r}")
+    except Exception as error:  # another's code may fail in any way
+        package = point.dist.name if point.dist else "a package"
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"the hypergraph {point.name!r} of {package} ({point.value}) cannot be used: {reason}"
+        ) from error
+    return made
 
 
 def _from_entry(entry: dict[str, Any]) -> Hypergraph:

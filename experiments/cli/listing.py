@@ -18,13 +18,15 @@ Rows = list[dict[str, Any]]
 def tasks() -> Rows:
     from experiments.schema.task_kinds import TASKS
 
-    return [{"name": kind, "about": task.note} for kind, task in TASKS.items()]
+    rows = [{"name": kind, "about": task.note} for kind, task in TASKS.items()]
+    return rows + [{"name": kind, "about": reason} for kind, reason in TASKS.broken.items()]
 
 
 def models() -> Rows:
     from experiments.schema.model_kinds import MODELS
 
-    return [{"name": kind, "about": model.note, "groups": list(model.groups)} for kind, model in MODELS.items()]
+    rows: Rows = [{"name": kind, "about": m.note, "groups": list(m.groups)} for kind, m in MODELS.items()]
+    return rows + [{"name": kind, "about": reason, "groups": []} for kind, reason in MODELS.broken.items()]
 
 
 def configs() -> Rows:
@@ -42,16 +44,28 @@ def hypergraphs() -> Rows:
 
     rows: Rows = []
     for name in library.names():
-        h = library.load(name)
+        try:
+            h = library.load(name)
+        except ValueError as error:  # of another package
+            rows.append({"name": name, "about": str(error), "source": ""})
+            continue
         about = f"{len(h.vertices)} atoms, {len(h.contexts)} contexts, dimension {h.dimension}"
         rows.append({"name": name, "about": about, "source": h.notes.get("source", "built here")})
     return rows
 
 
 def ansatze() -> Rows:
-    from qattn.circuits.ir.ansatz import ANSATZE
+    from importlib.metadata import entry_points
 
-    return [
+    from qattn.circuits.ir.ansatz import ANSATZE, ENTRY_POINTS, find
+
+    rows: Rows = []
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            find(point.name)
+        except ValueError as error:
+            rows.append({"name": point.name, "about": str(error)})
+    return rows + [
         {"name": name, "about": f"{ansatz.n_params(4, 1)} parameters on 4 qubits, 1 layer; {ansatz.source}"}
         for name, ansatz in ANSATZE.items()
     ]

@@ -24,7 +24,7 @@ from experiments.runs.event_log import Event
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TaskConfig
-from experiments.tasks import Task, make_task
+from experiments.tasks import Task
 
 AUDITED = (4, 64)
 """Texts and their length in an audit: the first windows of the validation split."""
@@ -33,7 +33,7 @@ AUDITED = (4, 64)
 @lru_cache(maxsize=4)
 def _task(name: str, config: TaskConfig) -> Task:
     with blame(f"tasks.{name}"):
-        return make_task(name, config)
+        return config.build(name)
 
 
 def load_task(job: Job) -> Task:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from experiments.located.tagged_union import peel, union_members
+from experiments.located.tagged_union import Explains, peel, union_members
 from experiments.located.yaml_source import Document, KeyPath, Problem
 
 # Names of the same thing in other well-known programs: suggested, never accepted, so that one thing has one name.
@@ -187,6 +187,9 @@ def _unknown_kind(detail: ErrorDetails, path: KeyPath, options: Iterable[str], d
     full, parent = (*path, key), _at(document.data, path)
     written = isinstance(parent, dict) and key in parent
     value = _at(document.data, full)
+    why = options.why_not(value) if isinstance(options, Explains) else ""
+    if why:
+        return Problem(document.mark(full), full, why)
     got = describe(value) + suggestion(value, options) if written else "nothing"
     other = (
         next((name for name in ALIASES if key in ALIASES[name] and name in parent), "")

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A registry that may know why a name is not in it."""
+
+    def why_not(self, name: object) -> str:
+        """A whole sentence, or nothing."""
+        ...
 
 
 class ByKind:

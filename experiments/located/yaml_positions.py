@@ -96,7 +96,18 @@ def load_located(
     Raises :class:`UserError` (:class:`ConfigError` with one line a problem) for a wrong file or override.
     """
     path = Path(path)
-    document = read_file(path)
+    return validated(read_file(path), path, model, overrides, check, preset)
+
+
+def validated(
+    document: Document,
+    path: Path,
+    model: type[Model],
+    overrides: Sequence[str | Override] = (),
+    check: Check[Model] | None = None,
+    preset: str | None = None,
+) -> Loaded[Model]:
+    """A document that was read, or made of plain data, as ``model``; otherwise as :func:`load_located`."""
     for key, given, mark in _preset(document, preset) if preset is not None else ():
         _apply(document, model, key, given, mark)
     for override in overrides:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from experiments.located.tagged_union import ByKind
 from experiments.schema.base import (
@@ -200,6 +200,8 @@ class Output(Strict):
 
 class ExperimentFile(Strict):
     """An experiment as written in a file. Only a task and a model must be given."""
+
+    model_config = ConfigDict(defer_build=True)  # until its first use, when the packages with more kinds are loaded
 
     name: Name | None = None
     """A short name; null is the file's own."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from experiments.errors import UserError
 from experiments.located.error_messages import suggestion
-from experiments.located.yaml_positions import Loaded, Override, load_located
+from experiments.located.yaml_positions import Loaded, Override, load_located, validated
+from experiments.located.yaml_source import Document, Mark
 from experiments.schema.experiment import ExperimentFile
 from experiments.schema.resolve import Experiment, contradictions, resolve
 
@@ -46,3 +51,24 @@ def read_experiment(
 def load_experiment(config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False) -> Experiment:
     """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one a line."""
     return resolve(read_experiment(config, overrides, quick))
+
+
+def experiment_of(content: Mapping[str, Any]) -> Experiment:
+    """The resolved experiment of plain data, or of configurations, under the keys of a file. Raises :class:`UserError`
+    with every error in it, one per line.
+    """
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, BaseModel):
+            return value.model_dump(mode="json", exclude_unset=True)
+        if isinstance(value, Path):
+            return str(value)
+        raise TypeError(f"a {type(value).__name__} is not plain data")
+
+    source = "the experiment"
+    try:
+        data = json.loads(json.dumps(content, default=plain))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{source}: expected numbers, texts, lists and mappings: {error}") from error
+    document = Document(source, data, values={(): Mark(source)})
+    return resolve(validated(document, Path.cwd() / str(content["name"]), ExperimentFile, check=contradictions))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from experiments.errors import UserError
 from experiments.located.error_messages import complaints
@@ -28,8 +28,10 @@ WITHOUT_EFFECT = {"log_every", "checkpoint_every", "optimizer", "tasks", "search
 """Of the training: its optimizer is in the model, what is different on a task is in the other fields by then."""
 
 
-class _Written(Strict):
+class WrittenJob(Strict):
     """A job as plain data, for reading it back."""
+
+    model_config = ConfigDict(defer_build=True)
 
     task_name: str
     task: AnyTask
@@ -96,9 +98,9 @@ class Job:
         """Back from plain data. Raises :class:`UserError` naming ``source`` if this version does not know it."""
         data = _with_new_names(data)
         try:
-            job = _Written.model_validate_json(json.dumps(data), strict=True)
+            job = WrittenJob.model_validate_json(json.dumps(data), strict=True)
         except ValidationError as error:
-            problem = complaints(error, _Written, Document(str(source), data))[0][0]
+            problem = complaints(error, WrittenJob, Document(str(source), data))[0][0]
             place = f"{dotted(problem.path)}: " if problem.path else ""
             raise UserError(f"{source}: not a run of this version of qattn: {place}{problem.text}") from None
         return cls(job.task_name, job.task, job.model_name, job.model, job.training, job.seed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from experiments.plugins import Registry, kind_class
 from experiments.schema.audit_columns import OF_PREDICTIONS, OF_VECTORS
 from experiments.schema.base import Clash, Positive, PositiveInt
 from experiments.schema.controlled_models import NoRegisterModel
@@ -158,7 +159,7 @@ class NgramModel(ModelConfig):
         return CountedLM(NGram(self.order, vocab, self.k))
 
 
-MODELS: dict[str, type[ModelConfig]] = {
+_OWN: dict[str, type[ModelConfig]] = {
     "transformer": TransformerModel,
     "unitary": UnitaryModel,
     "selected": SelectedModel,
@@ -173,3 +174,6 @@ MODELS: dict[str, type[ModelConfig]] = {
     "lstm": LstmModel,
     "ngram": NgramModel,
 }
+
+MODELS = Registry("qattn.models", _OWN, kind_class(ModelConfig))
+"""Every kind of model by name: our own, and those of installed packages."""

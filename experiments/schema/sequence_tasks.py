@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from experiments.schema.base import Clash, NonNegativeInt, Positive, PositiveInt
 from experiments.schema.task_base import TaskConfig
+
+if TYPE_CHECKING:
+    from experiments.tasks import Task
 
 Interval = tuple[PositiveInt, PositiveInt]
 Lengths = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
@@ -54,6 +57,11 @@ class ParityTask(SequenceTask):
     def intervals(self) -> Iterator[tuple[str, Interval]]:
         yield from (("lengths", self.lengths), ("test_lengths", self.test_lengths))
 
+    def build(self, name: str) -> Task:
+        from experiments.tasks.synthetic import parity
+
+        return parity(name, **self.fields())
+
 
 class ModularTask(SequenceTask):
     """The value of an expression such as `3 + 4 * 2 =` modulo a number; no brackets, products before sums."""
@@ -71,6 +79,11 @@ class ModularTask(SequenceTask):
 
     def intervals(self) -> Iterator[tuple[str, Interval]]:
         yield from (("lengths", self.lengths), ("test_lengths", self.test_lengths))
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.synthetic import modular_arithmetic
+
+        return modular_arithmetic(name, **self.fields())
 
 
 class WordTask(SequenceTask):
@@ -101,6 +114,11 @@ class WordTask(SequenceTask):
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}
 
+    def build(self, name: str) -> Task:
+        from experiments.tasks.groups import word_problem
+
+        return word_problem(name, **self.fields())
+
 
 class CopyingTask(SequenceTask):
     """Remember symbols over many blanks, then say them."""
@@ -115,6 +133,11 @@ class CopyingTask(SequenceTask):
     """Symbols to remember."""
     blanks: PositiveInt = 200
     """Steps between the last symbol and the first to say."""
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.synthetic import copying
+
+        return copying(name, **self.fields())
 
 
 class DyckTask(SequenceTask):
@@ -134,6 +157,11 @@ class DyckTask(SequenceTask):
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}
 
+    def build(self, name: str) -> Task:
+        from experiments.tasks.synthetic import dyck2
+
+        return dyck2(name, **self.fields())
+
 
 class DisambiguationTask(SequenceTask):
     """Clues move an ambiguous state about dim² senses that overlap as the states of a SIC do."""
@@ -151,6 +179,11 @@ class DisambiguationTask(SequenceTask):
 
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.disambiguation import disambiguation
+
+        return disambiguation(name, **self.fields())
 
 
 class RecallTask(SequenceTask):
@@ -176,6 +209,11 @@ class RecallTask(SequenceTask):
             yield "length", f"at least four times pairs ({4 * self.pairs})", str(self.length), ("pairs",)
         if self.pairs > self.vocab // 2:
             yield "pairs", f"at most half the vocab ({self.vocab // 2})", str(self.pairs), ("vocab",)
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.synthetic import recall
+
+        return recall(name, **self.fields())
 
 
 class LanguageTask(GeneratedTask):
@@ -219,6 +257,11 @@ class TomitaTask(LanguageTask):
                 ("number", "asked"),
             )
 
+    def build(self, name: str) -> Task:
+        from experiments.tasks.languages import tomita
+
+        return tomita(name, **self.fields())
+
 
 class MotzkinTask(LanguageTask):
     """Balanced brackets with free symbols between."""
@@ -233,3 +276,8 @@ class MotzkinTask(LanguageTask):
     """Words to learn."""
     test_lengths: Lengths = (16, 1, 50)
     """Lengths of the words written; the accuracy is that of the first."""
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.languages import motzkin
+
+        return motzkin(name, **self.fields())

@@ -1,13 +1,14 @@
-"""The kinds of task an experiment can name. A new kind is one class and one line in :data:`TASKS`."""
+"""The kinds of task that an experiment can name: one class and one row of :data:`TASKS` each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from experiments.plugins import Registry, kind_class
 from experiments.schema.base import Clash, Fraction, PositiveInt
 from experiments.schema.sequence_tasks import (
     CopyingTask,
@@ -21,6 +22,9 @@ from experiments.schema.sequence_tasks import (
     WordTask,
 )
 from experiments.schema.task_base import TaskConfig
+
+if TYPE_CHECKING:
+    from experiments.tasks import Task
 
 __all__ = ["TASKS", "TaskConfig", "TextTask", "find_file", "shipped_texts"]
 
@@ -84,6 +88,11 @@ class TextTask(TaskConfig):
     def files(self) -> list[Path]:
         return [shipped_texts().get(self.path) or Path(self.path)]
 
+    def build(self, name: str) -> Task:
+        from experiments.tasks.text import text_task
+
+        return text_task(name, **self.fields())
+
 
 def shipped_texts() -> dict[str, Path]:
     """The texts that come with the package, by name."""
@@ -99,7 +108,7 @@ def find_file(path: str, folder: Path) -> Path | None:
     return None
 
 
-TASKS: dict[str, type[TaskConfig]] = {
+_OWN: dict[str, type[TaskConfig]] = {
     "text": TextTask,
     "parity": ParityTask,
     "modular_arithmetic": ModularTask,
@@ -111,3 +120,6 @@ TASKS: dict[str, type[TaskConfig]] = {
     "motzkin": MotzkinTask,
     "disambiguation": DisambiguationTask,
 }
+
+TASKS = Registry("qattn.tasks", _OWN, kind_class(TaskConfig))
+"""Every kind of task by name: our own, and those of installed packages."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 
 import numpy as np
 
@@ -171,6 +172,8 @@ def pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
+ENTRY_POINTS = "qattn.ansaetze"
+"""The entry-point group in which other packages declare an :class:`Ansatz` by its name."""
 ANSATZE: dict[str, Ansatz] = {
     a.name: a
     for a in (
@@ -247,9 +250,28 @@ ANSATZE: dict[str, Ansatz] = {
 
 
 def find(name: str) -> Ansatz:
+    """The ansatz of a name: one of ours, or one that an installed package declares as an entry point.
+
+    Raises ``ValueError`` for an unknown name, and for a package whose ansatz cannot be used.
+    """
     if name not in ANSATZE:
-        raise ValueError(f"unknown ansatz {name!r}; known are {', '.join(ANSATZE)}")
+        declared = entry_points(group=ENTRY_POINTS, name=name)
+        if not declared:
+            raise ValueError(f"unknown ansatz {name!r}; known are {', '.join(ANSATZE)}")
+        ANSATZE[name] = _declared(next(iter(declared)))
     return ANSATZE[name]
+
+
+def _declared(point: EntryPoint) -> Ansatz:
+    try:
+        found = point.load()
+        if not isinstance(found, Ansatz):
+            raise TypeError(f"expected an Ansatz, got {found!r}")
+    except Exception as error:  # another's code may fail in any way
+        package = point.dist.name if point.dist else "a package"
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"the ansatz {point.name!r} of {package} ({point.value}) cannot be used: {reason}") from error
+    return found
 
 
 def build(name: str, qubits: int, layers: int, reupload: str | None = None, start: int = 0) -> Circuit:
