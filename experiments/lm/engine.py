@@ -22,7 +22,7 @@ from typing import Any
 from experiments.errors import UserError
 from experiments.lm.builders import build_for, ledger
 from experiments.lm.matching import matched_jobs
-from experiments.lm.rate_search import applied, choose, cooled, trials
+from experiments.lm.rate_search import Trial, applied, choose, cooled, further, trials
 from experiments.lm.results_schema import about
 from experiments.lm.run import folder_name, load_task, run_job
 from experiments.lm.timing import stepper
@@ -34,7 +34,7 @@ from experiments.runs.json_files import read_record, write_record
 from experiments.runs.progress import Progress
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Experiment, Job
-from experiments.schema.experiment import TaskTraining
+from experiments.schema.experiment import Search, TaskTraining
 from experiments.schema.jobs import identities
 
 OURS, MATCHED = "experiment.json", "matching.json"
@@ -68,10 +68,7 @@ def run_experiment(
                 progress.note(line)
             go = partial(_bring, progress=progress, workers=workers, scheduler=scheduler)
             if search is not None:
-                tried = [(job, out / "search" / folder_name(job)) for job in sought.values()]
-                go(tried, None)
-                results = [RunFolder(folder).result() or {} for _, folder in tried]
-                record["search"] = choose(dict(zip(sought, results, strict=True)), search)
+                record["search"] = _search(todo, search, out, go, progress)
             records, page, summary = train_all(todo, record, out, experiment.output.sample.model_dump(), go)
         if as_json:
             print(json.dumps(summary, ensure_ascii=False, allow_nan=False))
@@ -142,6 +139,20 @@ def train_all(
             return records, page, summary
         _set_aside(out, places, found, cooler)
         record["search"] = cooler
+
+
+def _search(todo: list[Job], search: Search, out: Path, go: Callable[..., None], progress: Progress) -> dict[str, Any]:
+    """Every trial to its end, the written factors first, then those past an edge; what was found."""
+    sought = trials(todo, search)
+    results: dict[Trial, dict[str, Any]] = {}
+    while sought:
+        progress.add(list(sought.values()))
+        tried = [(job, out / "search" / folder_name(job)) for job in sought.values()]
+        go(tried, None)
+        done = [RunFolder(folder).result() or {} for _, folder in tried]
+        results |= dict(zip(sought, done, strict=True))
+        sought = further(todo, results, search)
+    return choose(results, search)
 
 
 def _place(out: Path, job: Job) -> Path:
@@ -232,8 +243,8 @@ def one_batch(experiment: Experiment) -> Experiment:
 
 
 def plan(experiment: Experiment) -> list[dict[str, Any]]:
-    """Every run, trials of a search included, with its parameters and an estimate of its time, from a few measured
-    steps of each model.
+    """Every run, the written trials of a search included, with its parameters and an estimate of its time, from a few
+    measured steps of each model.
     """
     speeds: dict[tuple[str, str], tuple[int, float, float]] = {}
     todo, search = matched_jobs(experiment)[0], experiment.training.search

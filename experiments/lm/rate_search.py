@@ -1,6 +1,9 @@
 """A learning rate for every model, sought with the same budget for all, on a seed that is not compared.
 
-A trial is a run like any other (a folder, a checkpoint, a result), so a killed search goes on where it stopped. It is
+First the written factors; then, while a model's best factor is its outermost, one factor more at a time, until the best
+one lies inside or the bound (``search.beyond``, the same for all) is hit.
+
+A trial is a run like any other (a folder, a checkpoint, a result), so a killed search resumes where it stopped. It is
 judged by its validation loss alone, never by a test.
 """
 
@@ -17,22 +20,60 @@ from experiments.schema.optimizer_options import Optimizer
 
 Key = tuple[str, str]
 """Task and model."""
+Trial = tuple[str, str, float]
+"""Task, model and factor."""
+Results = Mapping[Trial, Mapping[str, Any]]
 
 
-def trials(todo: list[Job], search: Search) -> dict[tuple[str, str, float], Job]:
-    """The trials by task, model and factor; none for models that do not train (counts)."""
-    found: dict[tuple[str, str, float], Job] = {}
-    for job in todo:
-        if not job.model.trains or (job.task_name, job.model_name, search.factors[0]) in found:
-            continue
-        steps = min(search.steps, job.training.steps)
-        training = job.training.model_copy(update={"steps": steps, "evaluate_every": steps})
-        for factor in search.factors:
-            model = with_warmup(with_rates(job, factor).model, steps)
-            name = f"{job.model_name} rates ×{factor:g}"
-            one = replace(job, model=model, model_name=name, training=training, seed=search.seed)
-            found[job.task_name, job.model_name, factor] = one
+def trials(todo: list[Job], search: Search) -> dict[Trial, Job]:
+    """The trials of the written factors; none for models that do not train (counts)."""
+    return {
+        (*key, factor): _trial(job, factor, search) for key, job in _sought(todo).items() for factor in search.factors
+    }
+
+
+def further(todo: list[Job], results: Results, search: Search) -> dict[Trial, Job]:
+    """The next trials: one for each model whose best factor so far is its outermost and whose bound is not hit."""
+    first = _sought(todo)
+    outwards = {key: _beyond(losses, search) for key, losses in _losses(results).items()}
+    return {(*key, factor): _trial(first[key], factor, search) for key, factor in outwards.items() if factor}
+
+
+def _sought(todo: list[Job]) -> dict[Key, Job]:
+    """One job of each model that trains, by task and model."""
+    return {(job.task_name, job.model_name): job for job in reversed(todo) if job.model.trains}
+
+
+def _trial(job: Job, factor: float, search: Search) -> Job:
+    steps = min(search.steps, job.training.steps)
+    training = job.training.model_copy(update={"steps": steps, "evaluate_every": steps})
+    model = with_warmup(with_rates(job, factor).model, steps)
+    name = f"{job.model_name} rates ×{factor:g}"
+    return replace(job, model=model, model_name=name, training=training, seed=search.seed)
+
+
+def _losses(results: Results) -> dict[Key, dict[float, float | None]]:
+    """By task and model the loss of each factor; None for a trial that failed or collapsed, which cannot win."""
+    found: dict[Key, dict[float, float | None]] = {}
+    for (task, model, factor), record in results.items():
+        sound = record["status"] == "done" and not record.get("collapse")
+        found.setdefault((task, model), {})[factor] = record.get("val_nats") if sound else None
     return found
+
+
+def _best(losses: Mapping[float, float | None]) -> float | None:
+    """The factor of the least loss, of equal ones the nearest to the rates as written; None where all trials failed."""
+    known = {factor: nats for factor, nats in losses.items() if nats is not None}
+    return min(known, key=lambda factor: (known[factor], abs(factor - 1))) if known else None
+
+
+def _beyond(losses: Mapping[float, float | None], search: Search) -> float | None:
+    """The next factor outwards; None where the best one lies inside, or after ``search.beyond`` of them."""
+    best, tried, written = _best(losses), sorted(losses), sorted(search.factors)
+    if best not in (tried[0], tried[-1]) or len(tried) - len(written) >= search.beyond:
+        return None
+    ratio = written[-1] / written[-2] if best == tried[-1] else written[0] / written[1]
+    return float(f"{best * ratio:.12g}")
 
 
 def with_rates(job: Job, factor: float) -> Job:
@@ -50,27 +91,23 @@ def scaled(optimizer: Optimizer, factor: float) -> Optimizer:
     return optimizer.model_copy(update=values)
 
 
-def choose(results: Mapping[tuple[str, str, float], Mapping[str, Any]], search: Search) -> dict[str, Any]:
+def choose(results: Results, search: Search) -> dict[str, Any]:
     """What was found, as it stands in ``results.json``: the budget, and by task and model the factor with the least
-    loss.
+    loss; ``at_edge`` where the bound was hit with the outermost factor still the best.
 
     A trial that failed (not a finite number) or collapsed cannot win; where all did the rates stay as written, and that
     is said.
     """
-    by_model: dict[Key, dict[float, float | None]] = {}
-    for (task, model, factor), record in results.items():
-        sound = record["status"] == "done" and not record.get("collapse")
-        nats = record.get("val_nats") if sound else None
-        by_model.setdefault((task, model), {})[factor] = nats
-    found: dict[str, Any] = {"factors": search.factors, "steps": search.steps, "seed": search.seed, "tasks": {}}
-    for (task, model), losses in by_model.items():
-        known = {factor: nats for factor, nats in losses.items() if nats is not None}
-        best = min(known, key=lambda factor: (known[factor], abs(factor - 1))) if known else 1.0
+    tried = sorted({*search.factors, *(factor for _, _, factor in results)})
+    found: dict[str, Any] = {"factors": tried, "written": search.factors, "beyond": search.beyond}
+    found |= {"steps": search.steps, "seed": search.seed, "tasks": {}}
+    for (task, model), losses in _losses(results).items():
+        best = _best(losses)
         found["tasks"].setdefault(task, {})[model] = {
-            "factor": best,
-            "val_nats": {f"{factor:g}": nats for factor, nats in losses.items()},
-            "at_edge": bool(known) and best in (min(search.factors), max(search.factors)),
-            **({} if known else {"reason": "every trial failed, so the rates stay as written"}),
+            "factor": 1.0 if best is None else best,
+            "val_nats": {f"{factor:g}": losses[factor] for factor in sorted(losses)},
+            "at_edge": best in (min(losses), max(losses)),
+            **({"reason": "every trial failed, so the rates stay as written"} if best is None else {}),
         }
     return found
 
@@ -93,7 +130,8 @@ def cooled(found: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, An
     for task, models in found["tasks"].items():
         tasks[task] = dict(models)
         for model, one in models.items():
-            lower = [factor for factor in found["factors"] if factor < one["factor"]]
+            tried = [factor for factor in found["factors"] if f"{factor:g}" in one["val_nats"]]
+            lower = [factor for factor in tried if factor < one["factor"]]
             if (task, model) in hot and lower:
                 collapsed = [*one.get("collapsed", []), one["factor"]]
                 tasks[task][model] = one | {"factor": max(lower), "collapsed": collapsed, "at_edge": len(lower) == 1}

@@ -29,6 +29,12 @@ class Progress:
     def _key(job: Job) -> tuple[str, str, int]:
         return job.task_name, job.model_name, job.seed
 
+    def add(self, jobs: list[Job]) -> None:
+        """More runs than were known at first (a search that goes on past its edge); known ones stay as they are."""
+        new = [job for job in jobs if self._key(job) not in self.rows]
+        self.jobs = [*new, *self.jobs]
+        self.rows |= {self._key(job): {} for job in new}
+
     def __enter__(self) -> Progress:
         if self.console.is_terminal and not self.quiet:
             from rich.live import Live

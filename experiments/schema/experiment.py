@@ -48,8 +48,8 @@ class TaskTraining(Strict):
 class Search(Strict):
     """The same search of a learning rate for every model on every task, on a seed that is not compared.
 
-    Each factor multiplies all rates of a model's optimizer; the least validation loss after `steps` wins. What was
-    found, and the budget, stand in the report.
+    Each factor multiplies all rates of a model's optimizer; the least validation loss after `steps` wins. Where it is
+    the outermost factor, the search goes on past it. What was found, and the budget, stand in the report.
     """
 
     factors: Annotated[list[Positive], Field(min_length=2)] = Field(default_factory=lambda: [0.5, 1.0, 2.0])
@@ -58,6 +58,10 @@ class Search(Strict):
     """Steps of each trial, with a warm-up and a schedule of their own; at most those of the task."""
     seed: NonNegativeInt = 1000
     """The seed of every trial."""
+    beyond: Annotated[int, Field(ge=0, le=12)] = 4
+    """The most trials past the written factors, for every model on every task: while the largest (smallest) factor is
+    the best, the next one is tried, at the ratio of the outermost two. 0 is none. The report says where the bound was
+    hit."""
 
     def clashes(self) -> Iterator[Clash]:
         if len(set(self.factors)) < len(self.factors):

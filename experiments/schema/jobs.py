@@ -156,7 +156,10 @@ def identities(experiment: Experiment) -> dict[str, str]:
             content += [comparison.match, size, met.identity() if met is not None and size is None else None]
         found[f"model {model} on task {task}"] = _digest(content)
     search = experiment.training.search
-    return found if search is None else found | {"training.search": _digest(search.model_dump(mode="json"))}
+    if search is None:
+        return found
+    bounded = search.model_dump(mode="json", exclude=set() if search.beyond else {"beyond"})  # 0.1 stopped at an edge
+    return found | {"training.search": _digest(bounded)}
 
 
 def _digest(content: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from experiments.errors import UserError
 from experiments.lm import engine
 from experiments.lm.engine import one_batch, plan, run_experiment
-from experiments.lm.rate_search import choose, cooled, scaled, trials
+from experiments.lm.rate_search import choose, cooled, further, scaled, trials
 from experiments.lm.results_schema import load
 from experiments.runs.json_files import read_json
 from experiments.schema import jobs, load_experiment
@@ -92,7 +93,7 @@ def test_an_interrupted_search_goes_on_and_its_choice_is_recorded_and_used(
     assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
 
     search = json.loads((out / "results.json").read_text())["search"]
-    assert (search["factors"], search["steps"], search["seed"]) == ([0.25, 4.0], 6, 1000)
+    assert (search["written"], search["steps"], search["seed"]) == ([0.25, 4.0], 6, 1000)
     records = [read_json(path) for path in out.glob("search/*/result.json")]
     for model in ("classical", "unitary"):
         found = search["tasks"]["verse"][model]
@@ -114,6 +115,48 @@ def test_another_search_is_another_experiment_and_a_smoke_run_has_none(tmp_path:
     assert one_batch(one).training.search is None
     plain = [job.identity() for job in jobs(experiment(tmp_path, *SEARCH[1:]))]
     assert [job.identity() for job in jobs(one)] == plain  # a run is known by its rates, not by how they were found
+
+
+def test_a_search_goes_on_past_an_edge_until_the_best_factor_lies_inside(tmp_path: Path) -> None:
+    one = experiment(tmp_path, "training.search={factors: [1, 2, 4], steps: 6, beyond: 3}", "models.b={kind: lstm}")
+    search, todo = one.training.search, jobs(one)
+    assert search is not None
+    valley = {"classical": 16.0, "unitary": 2.0, "b": 1e-6}  # where each model's loss is least
+    results: dict[Any, Any] = {}
+    rounds, sought = [], trials(todo, search)
+    while sought:
+        rounds.append(sorted((model, factor) for _, model, factor in sought))
+        assert all(f"×{factor:g}" in job.model_name for (_, _, factor), job in sought.items())
+        for task, model, factor in sought:
+            results[task, model, factor] = result(abs(math.log(factor / valley[model])))
+        sought = further(todo, results, search)
+    assert rounds[1:] == [[("b", 0.5), ("classical", 8.0)], [("b", 0.25), ("classical", 16.0)],
+                          [("b", 0.125), ("classical", 32.0)]]  # fmt: skip
+    found = choose(results, search)
+    chosen = found["tasks"]["verse"]
+    assert {model: (each["factor"], each["at_edge"]) for model, each in chosen.items()} == {
+        "classical": (16.0, False), "unitary": (2.0, False), "b": (0.125, True),
+    }  # fmt: skip
+    assert (found["written"], found["beyond"]) == ([1.0, 2.0, 4.0], 3)
+    assert found["factors"] == [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    hot = [{"task": "verse", "model": "classical", "seed": 0, "collapse": {"step": 9}}]
+    cooler = cooled(found, hot)
+    assert cooler is not None
+    assert cooler["tasks"]["verse"]["classical"]["factor"] == 8.0
+
+
+def test_a_trial_past_the_edge_that_fails_ends_the_search_and_a_bound_of_none_is_the_written_factors(
+    tmp_path: Path,
+) -> None:
+    one = experiment(tmp_path, "training.search={factors: [1, 2], steps: 6}", "models.unitary=null")
+    search, todo = one.training.search, jobs(one)
+    assert search is not None
+    results = {("verse", "classical", f): result(3 - f) for f in (1.0, 2.0)}
+    assert [factor for *_, factor in further(todo, results, search)] == [4.0]
+    assert further(todo, results, search.model_copy(update={"beyond": 0})) == {}
+    results["verse", "classical", 4.0] = result(None, "failed")
+    assert further(todo, results, search) == {}
+    assert choose(results, search)["tasks"]["verse"]["classical"]["at_edge"] is False
 
 
 @pytest.mark.parametrize(
