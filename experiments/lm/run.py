@@ -24,7 +24,7 @@ from experiments.runs.event_log import Event
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TaskConfig
-from experiments.tasks import Task
+from experiments.tasks import Task, TokenTask
 
 AUDITED = (4, 64)
 """Texts and their length in an audit: the first windows of the validation split."""
@@ -149,10 +149,15 @@ def judge(model: Any, task: Task, nats: float, sample: dict[str, Any], seed: int
         "val_nats": nats,
         "bits_per_char": None if per_token is None else shown / math.log(2) / per_token,
         **measured,
-        "preparations": preparations(model, task.windows()) if isinstance(model, RepeatedModel) else None,
+        "preparations": _preparations(model, task) if isinstance(model, RepeatedModel) else None,
         "audit": audit_model(model, audited_windows(task)),
         "samples": write(model, task, sample, seed),
     }
+
+
+def _preparations(model: Any, task: Task) -> dict[str, float]:
+    """Preparations of the register per token, on the split of the results."""
+    return preparations(model, task.result_windows() if isinstance(task, TokenTask) else task.windows())
 
 
 def write(model: Any, task: Task, sample: dict[str, Any], seed: int) -> list[dict[str, Any]]:
