@@ -20,3 +20,10 @@ def blame(source: object) -> Iterator[None]:
         yield
     except ValueError as error:
         raise UserError(f"{source}: {error}") from error
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "not enough memory" not in str(
+            error
+        ):  # torch's, of no class of its own
+            raise
+        told = " ".join(str(error).split()) or "an allocation failed"
+        raise UserError(f"{source}: this needs more memory than there is ({told})") from error

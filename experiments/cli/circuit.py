@@ -22,14 +22,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
 
 
-def load(path: Path, overrides: list[str] | None = None) -> tuple[CircuitFile, Spec]:
-    """The file and the circuit it describes; bad input is one sentence."""
+def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) -> tuple[CircuitFile, Spec]:
+    """The file and the circuit it describes; bad input is one sentence. A training draws missing values."""
     from experiments.schema.circuit_file import load_circuit, plain
     from qattn.circuits.ir.spec import from_dict
 
     file = load_circuit(path, overrides or ())
     with blame(path):
-        return file, from_dict(plain(file))
+        return file, from_dict(plain(file), drawn)
 
 
 def say(value: dict[str, Any], as_json: bool) -> None:
@@ -127,7 +127,7 @@ def train(
     """
     if resume and out is None:
         raise UserError("--resume: expected --out with the folder to go on in, got none")
-    file, read = load(spec, overrides)
+    file, read = load(spec, overrides, drawn=True)
     if file.train is None:
         raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
     from experiments.studies.circuit_training import train as run
@@ -142,7 +142,8 @@ def analyse(
     measures: Annotated[
         str,
         typer.Option(
-            help="Any of expressibility, entangling, frame, gradients, fisher, entropy, cone, slice, noise, or all."
+            help="Any of expressibility, entangling, frame, gradients, fisher, entropy, cone, slice, noise,"
+            " or all that apply."
         ),
     ] = "expressibility,entangling,frame",
     samples: Annotated[int, typer.Option(min=2, help="Pairs of states, or states.")] = 5000,
@@ -160,9 +161,9 @@ def analyse(
     file, read = load(spec, overrides)
     from experiments.studies.circuits import MEASURES, analysis, numbers, whole_numbers
 
-    wanted = list(MEASURES) if measures == "all" else [m.strip() for m in measures.split(",")]
+    wanted = [m.strip() for m in measures.split(",")]
     for name in wanted:
-        if name not in MEASURES:
+        if name not in MEASURES and wanted != ["all"]:
             raise UserError(f"--measures: expected {', '.join(MEASURES)} or all, got {name!r}")
     cut = whole_numbers(wires, "--wires")
     with blame(spec):
@@ -185,14 +186,14 @@ def draw(
     from qattn.circuits.compile import draw as pictures
 
     if out is None:
-        drawn = pictures.text(read.circuit)
+        drawn = pictures.text(read.circuit, measurement=read.measurement)
         say({"text": drawn, "file": None}, True) if as_json else print(drawn)
         return
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
     from experiments.runs.atomic_files import write_with
 
-    figure = pictures.figure(read.circuit)
+    figure = pictures.figure(read.circuit, measurement=read.measurement)
     write_with(out, lambda path: figure.savefig(path))
     say({"text": None, "file": str(out)}, True) if as_json else print(out)
 

@@ -32,7 +32,9 @@ from experiments.runs.state_tree import load_tree, save_tree
 from experiments.schema.circuit_file import TrainKeys
 from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
-from qattn.circuits.ir.spec import Spec, array_of, to_dict
+from qattn.circuits.ir.spec import Spec
+from qattn.circuits.ir.spec_values import array_of
+from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -66,7 +68,10 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
         task = Task(keys.task, target_of(keys.task, target, circuit.qubits))
         if spec.inputs is not None:
             circuit = circuit.with_inputs(spec.inputs)
-    return Fit(circuit, task, keys.optimizer, keys.lr, keys.seed, keys.spread, DTYPES[keys.dtype])
+    start = spec.parameters if spec.given is None else np.where(spec.given, spec.parameters, np.nan)
+    if start.size and not np.any(np.isnan(start)) and "spread" in keys.model_fields_set:
+        raise ValueError("train.spread: the circuit's parameters are all given, so none is drawn: drop one of the two")
+    return Fit(circuit, task, keys.optimizer, keys.lr, keys.seed, keys.spread, DTYPES[keys.dtype], start)
 
 
 def unit_rows(points: np.ndarray) -> np.ndarray:
@@ -83,6 +88,8 @@ def train(
 
     Raises :class:`UserError` for an ``out`` folder that is in use, holds another training, or is damaged.
     """
+    if keys.seeds > 1 and keys.task != "classification" and (spec.given is None or bool(spec.given.all())):
+        raise UserError(f"{source}: train.seeds: from given parameters all trainings are the same: drop one of the two")
     with hold(out):
         if keys.seeds == 1:
             return train_one(source, spec, keys, out, resume, check, quiet)

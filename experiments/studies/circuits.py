@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -22,8 +23,6 @@ from qattn.circuits.ir.circuit import Circuit
 from qattn.circuits.ir.spec import Spec
 from qattn.circuits.simulate.readout import expectations
 from qattn.circuits.simulate.statevector import run
-
-MEASURES = ("expressibility", "entangling", "frame", "gradients", "fisher", "entropy", "cone", "slice", "noise")
 
 
 def numbers(text: str, option: str) -> list[float]:
@@ -52,81 +51,149 @@ def bound(spec: Spec) -> Circuit:
 # ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def analysis(
-    spec: Spec, file: CircuitFile, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
-) -> dict[str, Any]:
-    """The measures asked for, as plain numbers, at the spec's inputs. Inputs that are not given are 0 (as amplitudes
-    |0…0>), and the result says so. Raises ``ValueError`` where a measure does not apply."""
-    circuit = at_inputs(spec.circuit, spec.inputs)
-    out: dict[str, Any] = {**circuit.resources(), "samples": samples, "seed": seed}
-    if spec.circuit.n_inputs:
-        out["inputs"] = "zero" if spec.inputs is None else spec.inputs.tolist()
-    if "expressibility" in wanted:
-        found = states.expressibility(circuit, samples, seed=seed)
-        floor = states.haar_floor(2**circuit.qubits, samples)
-        out["expressibility"] = {**asdict(found), "floor": floor, "bins": states.BINS}
-    if "entangling" in wanted:
-        found = states.entangling_capability(circuit, samples, seed)
-        out["meyer_wallach"] = {**asdict(found), "haar": states.haar_meyer_wallach(circuit.qubits)}
-    if "frame" in wanted:
-        value, haar = states.frame_potential(circuit, 2, samples, seed)
-        out["frame_potential"] = {"order": 2, **asdict(value), "haar": haar}
-    if "entropy" in wanted:
-        sampled = states.sampled_states(circuit, samples, seed).to(torch.complex128)
-        out["entropy"] = {"wires": cut, **asdict(states.mean_of(states.entropy(sampled, cut).numpy())), "unit": "nats"}
-    if "cone" in wanted:
-        gates, wires, parameters = sensitivity.light_cone(circuit, cut)
-        out["light_cone"] = {"measured": cut, "gates": gates, "wires": wires, "parameters": parameters}
-    if "gradients" in wanted:
-        out["gradients"] = plateau(spec, circuit, file, samples, seed)
-    if "fisher" in wanted:
-        matrices, spectrum = sensitivity.fisher_spectrum(circuit, min(samples, 50), seed)
-        data = 1000
-        out["fisher"] = {
-            "spectrum": spectrum.tolist(),
-            "effective_dimension": sensitivity.effective_dimension(matrices, data),
-            "data": data,
-        }
-    if "slice" in wanted:
-        word = "Z" + "I" * (circuit.qubits - 1)
-        center = torch.as_tensor(spec.parameters)
-        out["slice"] = {
-            "observable": word,
-            **sensitivity.loss_slice(lambda p: expectations(run(circuit, p), [word])[:, 0], center, seed=seed),
-        }
-    if "noise" in wanted:
-        from qattn.circuits.analyse.noise import sweep
+@dataclass(frozen=True)
+class Asked:
+    """What ``analyse`` was asked about: the file, its circuit at its inputs, and the options."""
 
-        out["noise"] = sweep(circuit.bound(spec.parameters), strengths)
-    return out
+    spec: Spec
+    circuit: Circuit
+    file: CircuitFile
+    samples: int
+    seed: int
+    cut: list[int]
+    strengths: list[float]
 
 
-def at_inputs(circuit: Circuit, inputs: np.ndarray | None) -> Circuit:
-    """The circuit for its inputs, or where there are none for 0 (as amplitudes |0…0>)."""
-    if inputs is None:
-        inputs = np.zeros(circuit.n_inputs)
-        inputs[:1] = circuit.amplitude_inputs
-    return circuit.with_inputs(inputs)
+def expressibility(asked: Asked) -> dict[str, Any]:
+    """The divergence from Haar, with what Haar states themselves give at this sample size."""
+    n = asked.circuit.qubits
+    found = states.expressibility(asked.circuit, asked.samples, seed=asked.seed)
+    floor = states.haar_floor(2**n, asked.samples)
+    told: dict[str, Any] = {**asdict(found), "floor": floor, "bins": states.BINS}
+    if n > states.MOST_QUBITS_BINNED:
+        told["note"] = (
+            f"from {states.MOST_QUBITS_BINNED + 1} qubits on nearly all Haar fidelities fall into the first of"
+            f" {states.BINS} bins, which tells circuits apart badly: compare frame potentials (--measures frame)"
+        )
+    return told
 
 
-def plateau(spec: Spec, circuit: Circuit, file: CircuitFile, samples: int, seed: int) -> dict[str, Any]:
+def entangling(asked: Asked) -> dict[str, Any]:
+    """Meyer–Wallach, with the mean of Haar states."""
+    found = states.entangling_capability(asked.circuit, asked.samples, asked.seed)
+    return {**asdict(found), "haar": states.haar_meyer_wallach(asked.circuit.qubits)}
+
+
+def frame(asked: Asked) -> dict[str, Any]:
+    """The frame potential of order 2, with Haar's, its minimum."""
+    value, haar = states.frame_potential(asked.circuit, 2, asked.samples, asked.seed)
+    return {"order": 2, **asdict(value), "haar": haar}
+
+
+def entropy(asked: Asked) -> dict[str, Any]:
+    """The mean entropy across the cut."""
+    sampled = states.sampled_states(asked.circuit, asked.samples, asked.seed).to(torch.complex128)
+    found = states.mean_of(states.entropy(sampled, asked.cut).numpy())
+    return {"wires": asked.cut, **asdict(found), "unit": "nats"}
+
+
+def light_cone(asked: Asked) -> dict[str, Any]:
+    """What can influence the wires of the cut."""
+    gates, wires, parameters = sensitivity.light_cone(asked.circuit, asked.cut)
+    return {"measured": asked.cut, "gates": gates, "wires": wires, "parameters": parameters}
+
+
+def fisher(asked: Asked) -> dict[str, Any]:
+    """The spectrum of the mean Fisher matrix, and the effective dimension for 1,000 samples."""
+    matrices, spectrum = sensitivity.fisher_spectrum(asked.circuit, min(asked.samples, 50), asked.seed)
+    dimension = sensitivity.effective_dimension(matrices, 1000)
+    return {"spectrum": spectrum.tolist(), "effective_dimension": dimension, "data": 1000}
+
+
+def loss_slice(asked: Asked) -> dict[str, Any]:
+    """The mean of Z on wire 0 around the file's parameters."""
+    word = "Z" + "I" * (asked.circuit.qubits - 1)
+    center = torch.as_tensor(asked.spec.parameters)
+    found = sensitivity.loss_slice(lambda p: expectations(run(asked.circuit, p), [word])[:, 0], center, seed=asked.seed)
+    return {"observable": word, **found}
+
+
+def noise(asked: Asked) -> list[dict[str, float]]:
+    """Fidelity, purity and divergence for every strength."""
+    from qattn.circuits.analyse.noise import sweep
+
+    return sweep(asked.circuit.bound(asked.spec.parameters), asked.strengths)
+
+
+def plateau(asked: Asked) -> dict[str, Any]:
     """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else (or with inputs, an encoding
     or noise, which belong to the file's number of qubits) at the circuit as it stands."""
-    count = min(samples, 500)
-    if file.ansatz is None or file.encode is not None or file.noise is not None or spec.circuit.n_inputs:
-        word = "Z" * min(2, circuit.qubits) + "I" * (circuit.qubits - 2)
-        grads = sensitivity.gradient_samples(circuit, word, count, seed)
+    count, circuit, file = min(asked.samples, 500), asked.circuit, asked.file
+    if file.ansatz is None or file.encode is not None or file.noise is not None or asked.spec.circuit.n_inputs:
+        word = sensitivity.first_two(circuit.qubits)
+        grads = sensitivity.gradient_samples(circuit, word, count, asked.seed)
         return {"observable": word, "variance": grads.var(0).tolist()}
     name, depth = file.ansatz.name, file.ansatz.layers
     found = sensitivity.gradient_variance(
         lambda n, layers: build(name, n, layers),
-        range(2, max(6, circuit.qubits) + 1, 2),
+        sorted({*range(2, max(6, circuit.qubits) + 1, 2), max(2, circuit.qubits)}),
         (1, depth) if depth > 1 else (1,),
         count,
-        seed,
+        asked.seed,
     )
     fitted = found.pop("fit")
-    return {**found, "fit": None if fitted is None else asdict(fitted)}
+    return {"observable": "Z on wires 0 and 1", **found, "fit": None if fitted is None else asdict(fitted)}
+
+
+# measure: the key of its result, and what makes it
+MEASURES: dict[str, tuple[str, Callable[[Asked], Any]]] = {
+    "expressibility": ("expressibility", expressibility),
+    "entangling": ("meyer_wallach", entangling),
+    "frame": ("frame_potential", frame),
+    "gradients": ("gradients", plateau),
+    "fisher": ("fisher", fisher),
+    "entropy": ("entropy", entropy),
+    "cone": ("light_cone", light_cone),
+    "slice": ("slice", loss_slice),
+    "noise": ("noise", noise),
+}
+
+
+def analysis(
+    spec: Spec, file: CircuitFile, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
+) -> dict[str, Any]:
+    """The measures asked for, or ``["all"]``, as plain numbers, at the spec's inputs.
+
+    Inputs that are not given are 0 (as amplitudes |0…0⟩), and the result says so. Of all measures, those that do not
+    apply to the circuit are left out and named under ``skipped`` with the reason; one asked for by name raises
+    ``ValueError`` with it.
+    """
+    circuit = at_inputs(spec.circuit, spec.inputs)
+    asked = Asked(spec, circuit, file, samples, seed, cut, strengths)
+    out: dict[str, Any] = {**circuit.resources(), "samples": samples, "seed": seed}
+    if spec.circuit.n_inputs:
+        out["inputs"] = "zero" if spec.inputs is None else spec.inputs.tolist()
+    skipped: dict[str, str] = {}
+    for name, (key, measure) in MEASURES.items():
+        if name not in wanted and wanted != ["all"]:
+            continue
+        try:
+            out[key] = measure(asked)
+        except ValueError as error:
+            if wanted != ["all"]:
+                raise
+            skipped[name] = str(error)
+    if skipped:
+        out["skipped"] = skipped
+    return out
+
+
+def at_inputs(circuit: Circuit, inputs: np.ndarray | None) -> Circuit:
+    """The circuit for its inputs, or where there are none for 0 (as amplitudes |0…0⟩)."""
+    if inputs is None:
+        inputs = np.zeros(circuit.n_inputs)
+        inputs[:1] = circuit.amplitude_inputs
+    return circuit.with_inputs(inputs)
 
 
 # ── compile

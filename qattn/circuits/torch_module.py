@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from qattn.circuits.ir.circuit import Circuit
-from qattn.circuits.ir.spec import Spec, from_dict, to_dict
+from qattn.circuits.ir.spec import Spec, from_dict
+from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.simulate.readout import Measurement, expectations, log_probabilities
 from qattn.circuits.simulate.statevector import run
 

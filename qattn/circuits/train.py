@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from qattn.circuits.analyse.sensitivity import check_jacobian, metric
-from qattn.circuits.ir.circuit import Circuit, check_bytes, check_memory, check_state, check_unitary, expect_shape
+from qattn.circuits.ir.circuit import Circuit, check_state, check_unitary, expect_shape
+from qattn.circuits.ir.memory import check_bytes, check_memory
 from qattn.circuits.simulate.readout import expectations, log_probabilities
-from qattn.circuits.simulate.statevector import run
+from qattn.circuits.simulate.statevector import GRADIENT_STATES, run
 
 TASKS = ("state", "unitary", "distribution", "classification")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
@@ -120,6 +122,7 @@ class Fit:
     """A circuit, a task and an optimiser. ``step()`` makes one update; ``state_dict`` and ``load_state_dict`` resume
     exactly.
 
+    The first parameters are ``start`` where it has numbers, and uniform in [0, ``spread``) where it has NaN or is None.
     Only a classification feeds the circuit's inputs (``circuit.with_inputs`` fixes them). Raises ``ValueError`` for
     unknown tasks and optimisers, for tasks an optimiser or a circuit does not serve, and for more than fits in memory.
     """
@@ -133,6 +136,7 @@ class Fit:
         seed: int = 0,
         spread: float = 2 * math.pi,
         dtype: torch.dtype = torch.float64,
+        start: Float[np.ndarray, " parameters"] | None = None,
     ) -> None:
         if task.kind not in TASKS:
             raise ValueError(f"unknown task {task.kind!r}; known are {', '.join(TASKS)}")
@@ -151,13 +155,17 @@ class Fit:
         if task.kind == "unitary" and circuit.initial is not None:
             raise ValueError("a unitary task starts from every basis state: drop the amplitude encoding")
         batch = 1 if task.data is None else len(task.data)
-        check_memory(circuit.qubits, 2**circuit.qubits if task.kind == "unitary" else batch, copies=5)
+        width = 2**circuit.qubits if task.kind == "unitary" else batch
+        check_memory(circuit.qubits, width, 8 if dtype == torch.float32 else 16, GRADIENT_STATES)
         if optimizer == "qng":
             check_jacobian(circuit)
         self.circuit, self.task, self.kind, self.lr = circuit, task, optimizer, lr
         generator = torch.Generator().manual_seed(seed)
-        start = spread * torch.rand(circuit.n_parameters, generator=generator, dtype=torch.float64)
-        self.parameters = start.to(dtype).requires_grad_()
+        first = spread * torch.rand(circuit.n_parameters, generator=generator, dtype=torch.float64)
+        if start is not None:
+            expect_shape("start", start.shape, (circuit.n_parameters,))
+            first = torch.where(torch.as_tensor(np.isnan(start)), first, torch.as_tensor(start))
+        self.parameters = first.to(dtype).requires_grad_()
         complex_dtype = torch.complex64 if dtype == torch.float32 else torch.complex128
         self.target = None
         if task.target is not None:

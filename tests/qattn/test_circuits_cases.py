@@ -16,7 +16,8 @@ from qattn.circuits.analyse.expressibility import entropy
 from qattn.circuits.ir.ansatz import build
 from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.encode import encoded
-from qattn.circuits.ir.spec import from_dict, to_dict
+from qattn.circuits.ir.spec import from_dict
+from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.simulate import naive, pennylane_device, statevector
 from qattn.circuits.simulate.readout import (
     check_povm,

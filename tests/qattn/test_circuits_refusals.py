@@ -16,7 +16,8 @@ from experiments.schema import CONFIGS
 from qattn.circuits.analyse.expressibility import haar_log_bins
 from qattn.circuits.ir.circuit import Circuit, ParameterRef, gate
 from qattn.circuits.ir.encode import encoded
-from qattn.circuits.ir.spec import from_dict, to_dict
+from qattn.circuits.ir.spec import from_dict
+from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.simulate.pennylane_device import known_devices
 from qattn.circuits.simulate.statevector import run
 from qattn.circuits.torch_module import CircuitModule

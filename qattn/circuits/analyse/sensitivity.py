@@ -12,7 +12,8 @@ import torch
 from scipy.stats import linregress
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import CHANNELS, Circuit, ParameterRef, check_memory
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, ParameterRef
+from qattn.circuits.ir.memory import check_memory
 from qattn.circuits.simulate.naive import state_vector
 from qattn.circuits.simulate.readout import expectations
 from qattn.circuits.simulate.statevector import run
@@ -32,6 +33,11 @@ def gradient_samples(circuit: Circuit, word: str, samples: int = 500, seed: int 
     parameters = uniform(circuit, samples, seed).requires_grad_()
     means = expectations(run(circuit, parameters), [word])
     return torch.autograd.grad(means.sum(), parameters)[0]
+
+
+def first_two(qubits: int) -> str:
+    """The Pauli word Z on wires 0 and 1 (on wire 0, where that is all)."""
+    return "Z" * min(2, qubits) + "I" * (qubits - 2)
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,7 @@ def gradient_variance(
         row = []
         for n in qubits:
             circuit = build(n, depth)
-            word = "ZZ" + "I" * (n - 2) if n > 1 else "Z"
-            row.append(gradient_samples(circuit, word, samples, seed).var(0).mean().item())
+            row.append(gradient_samples(circuit, first_two(n), samples, seed).var(0).mean().item())
         table.append(row)
     fit = None
     if len(qubits) > 2 and min(table[-1]) > 0:

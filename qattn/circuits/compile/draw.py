@@ -6,35 +6,70 @@ from typing import Any
 
 import numpy as np
 
-from qattn.circuits.ir.circuit import Circuit, ParameterRef
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef
 from qattn.circuits.simulate import pennylane_device
+from qattn.circuits.simulate.readout import Measurement
 
 
-def tape_of(circuit: Circuit) -> Any:
-    """The circuit as a PennyLane tape; free angles are shown as symbols."""
+def tape_of(circuit: Circuit, measurement: Measurement | None = None) -> Any:
+    """The circuit as a PennyLane tape that ends in the measurement (default: all probabilities).
+
+    A free angle is shown as what it is, ``2·a + 0.1`` for twice the parameter a plus 0.1.
+    """
     import pennylane as qml
 
-    labels = {"parameters": circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))}
-    labels["inputs"] = tuple(f"x{k}" for k in range(circuit.n_inputs)) if not circuit.amplitude_inputs else ()
+    names = {"parameters": circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))}
+    names["inputs"] = tuple(f"x{k}" for k in range(circuit.n_inputs)) if not circuit.amplitude_inputs else ()
 
-    def shown(angle: float | ParameterRef) -> Any:
-        return labels[angle.source][angle.index] if isinstance(angle, ParameterRef) else float(angle)
+    def converted(op: Operation) -> Any:
+        angles = [label_of(a, names[a.source]) if isinstance(a, ParameterRef) else float(a) for a in op.angles]
+        if op.name == "PauliRot" and isinstance(angles[0], str):  # PennyLane's own label wants a number
+            return labelled(f"R{op.word}\n({angles[0]})", op.wires)
+        return pennylane_device.convert(op, angles)
 
     start = np.eye(1, 2**circuit.qubits)[0] if circuit.amplitude_inputs else circuit.initial  # drawn as |Ψ⟩ whichever
     queue = [] if start is None else [qml.StatePrep(start, wires=range(circuit.qubits))]
-    queue += [pennylane_device.convert(op, [shown(a) for a in op.angles]) for op in circuit.operations]
-    return qml.tape.QuantumScript(queue, [qml.probs(wires=range(circuit.qubits))])
+    queue += [converted(op) for op in circuit.operations]
+    m = measurement or Measurement()
+    wires = m.wires or tuple(range(circuit.qubits))
+    if m.kind == "povm":
+        return qml.tape.QuantumScript([*queue, labelled("POVM", wires)], [])
+    if m.kind == "expectations":
+        return qml.tape.QuantumScript(queue, [qml.expval(qml.pauli.string_to_pauli_word(word)) for word in m.words])
+    ends = {"state": qml.state, "samples": lambda: qml.sample(wires=wires)}
+    return qml.tape.QuantumScript(queue, [ends.get(m.kind, lambda: qml.probs(wires=wires))()])
 
 
-def text(circuit: Circuit, decimals: int = 2, width: int = 110) -> str:
+def label_of(angle: ParameterRef, names: tuple[str, ...]) -> str:
+    """The name of a free angle with its scale and shift."""
+    text = names[angle.index]
+    if angle.scale != 1:
+        text = f"-{text}" if angle.scale == -1 else f"{angle.scale:.4g}·{text}"
+    return text if angle.shift == 0 else f"{text}{angle.shift:+.4g}"
+
+
+def labelled(text: str, wires: tuple[int, ...]) -> Any:
+    """A box with a text, for what PennyLane has no picture of."""
+    import pennylane as qml
+
+    class Box(qml.operation.Operation):
+        def label(self, decimals: int | None = None, base_label: str | None = None, cache: dict | None = None) -> str:
+            return text
+
+    return Box(wires=list(wires))
+
+
+def text(circuit: Circuit, decimals: int = 2, width: int = 110, measurement: Measurement | None = None) -> str:
     """Letters and lines, folded at ``width`` characters."""
     import pennylane as qml
 
-    return qml.drawer.tape_text(tape_of(circuit), wire_order=range(circuit.qubits), decimals=decimals, max_length=width)
+    tape = tape_of(circuit, measurement)
+    return qml.drawer.tape_text(tape, wire_order=range(circuit.qubits), decimals=decimals, max_length=width)
 
 
-def figure(circuit: Circuit, decimals: int = 2) -> Any:
+def figure(circuit: Circuit, decimals: int = 2, measurement: Measurement | None = None) -> Any:
     """A matplotlib figure."""
     import pennylane as qml
 
-    return qml.drawer.tape_mpl(tape_of(circuit), wire_order=range(circuit.qubits), decimals=decimals)[0]
+    tape = tape_of(circuit, measurement)
+    return qml.drawer.tape_mpl(tape, wire_order=range(circuit.qubits), decimals=decimals)[0]

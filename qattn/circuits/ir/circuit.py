@@ -5,10 +5,10 @@ Wire 0 is the most significant bit of a basis state's index everywhere: |qâ‚€ qâ
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -165,7 +165,16 @@ def wires_of(name: str) -> int:
         raise ValueError(
             f"{name} takes any number of wires: write it as a mapping with `gate: {name}` and `wires: [...]`"
         )
-    raise ValueError(f"unknown gate {name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}")
+    raise ValueError(unknown_gate(name))
+
+
+def unknown_gate(name: str) -> str:
+    """The sentence for a gate that there is not, with the nearest one that there is."""
+    known = (*GATES, *ALIASES, *VARIADIC, *CHANNELS)
+    lower = {one.lower(): one for one in known}
+    near = get_close_matches(name.lower(), lower, n=1, cutoff=0.7)
+    hint = f"did you mean {lower[near[0]]}?" if near else f"known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}"
+    return f"unknown gate {name!r}; {hint}"
 
 
 def expect_shape(what: str, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -177,9 +186,7 @@ def check(op: Operation, qubits: int, place: int) -> None:
     """Raise ``ValueError`` unless the operation fits a circuit of so many qubits."""
     where = f"gate {place} ({op.name} on wires {list(op.wires)})"
     if op.name not in GATES and op.name not in VARIADIC and op.name not in CHANNELS:
-        raise ValueError(
-            f"gate {place}: unknown gate {op.name!r}; known are {', '.join((*GATES, *VARIADIC, *CHANNELS))}"
-        )
+        raise ValueError(f"gate {place}: {unknown_gate(op.name)}")
     outside = [w for w in op.wires if not 0 <= w < qubits]
     if outside:
         raise ValueError(f"{where}: wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
@@ -187,6 +194,8 @@ def check(op: Operation, qubits: int, place: int) -> None:
         raise ValueError(f"{where}: a wire is named twice")
     if not op.wires:
         raise ValueError(f"{where}: no wires given")
+    if op.name == "MultiControlledX" and len(op.wires) < 2:
+        raise ValueError(f"{where}: needs a control and a target; without a control it is PauliX")
     if op.name in VARIADIC:
         angles = 1 if op.name in ("MultiRZ", "PauliRot") else 0
     else:
@@ -247,28 +256,6 @@ def depth(operations: Iterable[Operation], qubits: int) -> int:
         for w in op.wires:
             level[w] = top
     return max(level)
-
-
-def memory_limit() -> int:
-    """Bytes of physical memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_bytes(what: str, need: int) -> None:
-    """Raise ``ValueError`` when ``need`` bytes for ``what`` are more than this machine has."""
-    limit = memory_limit()
-    if need > limit:
-        asked = f"{need / 2**30:.3g}" if need < 2**100 else f"2^{need.bit_length() - 31}"
-        raise ValueError(f"{what} need {asked} GiB, this machine has {limit / 2**30:.3g} GiB")
-
-
-def check_memory(qubits: int, batch: int = 1, bytes_per_amplitude: int = 16, copies: int = 3) -> None:
-    """Raise ``ValueError`` when ``copies`` state vectors of the batch would not fit in this machine's memory."""
-    count = batch if batch < 10**9 else f"{float(min(batch, 10**300)):.1g}"
-    check_bytes(
-        f"{copies} state vectors of {qubits} qubits with batch {count}",
-        copies * batch * bytes_per_amplitude * 2**qubits,
-    )
 
 
 @lru_cache(maxsize=256)

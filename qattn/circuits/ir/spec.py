@@ -7,119 +7,97 @@ never as code.
       - [RY, 2, 0.3]                            noise: {kind: DepolarizingChannel, p: 0.01}
     measure: probabilities                      measure: {expectations: [ZZII, XIII]}
 
-A gate is its name, its wires, its angles; an angle may be a parameter's name. Gates that carry a matrix, a word or
-any number of wires are mappings: ``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is
-``[re, im]`` or ``"0.5-0.5j"``.
-An angle read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``.
+A gate is its name, its wires, its angles; an angle is a number, a parameter's name, or arithmetic of numbers, pi and
+one parameter such as ``2*a - pi/4``. Gates that carry a matrix, a word or any number of wires are mappings:
+``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is ``[re, im]`` or ``"0.5-0.5j"``. An angle
+read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from qattn.circuits.ir import ansatz as ansaetze
+from qattn.circuits.ir import expressions
 from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef, expect_shape, gate, wires_of
 from qattn.circuits.ir.encode import amplitudes, encoded
+from qattn.circuits.ir.expressions import finite
 from qattn.circuits.ir.gates import ALIASES
+from qattn.circuits.ir.spec_values import array_of, known, listed, number, whole
 from qattn.circuits.simulate.readout import KINDS, Measurement
 
 TOP = ("qubits", "gates", "ansatz", "encode", "noise", "measure", "parameters", "names", "inputs", "seed")
 CARRIED = {"matrix": ("QubitUnitary",), "diagonal": ("DiagonalQubitUnitary",), "word": ("PauliRot",)}
+BESIDE_ANSATZ = {
+    "seed": "`ansatz.seed`",
+    "parameters": "`ansatz.weights`",
+    "names": "`ansatz.weights`, which have none",
+}
+ENCODINGS = {
+    "basis": ("values",),
+    "angle": ("values", "axis"),
+    "amplitude": ("values", "normalize"),
+    "reupload": ("values", "axis"),
+}
+MEASURE_OPTIONS: dict[str, tuple[str, ...]] = {
+    "probabilities": ("wires", "shots", "seed"),
+    "samples": ("wires", "seed"),
+    "expectations": ("shots", "seed"),
+    "state": ("shots", "seed"),  # shots of a state are refused with a reason of their own
+    "povm": ("wires", "shots", "seed"),
+}
 MOST_QUBITS = 10_000  # far beyond simulation; a Givens network has a wire for every row of its matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
     """A circuit with values for its parameters ``(n_parameters,)`` and inputs ``(n_inputs,)`` (None: to be given),
-    and a measurement."""
+    and a measurement.
+
+    ``given[k]`` says that parameter k was written down (None: all were) and not drawn from a seed: a training starts
+    from these values.
+    """
 
     circuit: Circuit
-    parameters: np.ndarray
-    inputs: np.ndarray | None = None
+    parameters: Float[np.ndarray, " parameters"]
+    inputs: Float[np.ndarray, " inputs"] | None = None
     measurement: Measurement = field(default_factory=Measurement)
+    given: Bool[np.ndarray, " parameters"] | None = None
 
 
-def from_dict(data: Mapping[str, Any]) -> Spec:
-    """Read the plain-data form. Raises ``ValueError`` with one sentence naming the key, what was expected and what
-    was got."""
+def from_dict(data: Mapping[str, Any], drawn: bool = False) -> Spec:
+    """Read the plain-data form; with ``drawn``, parameters without a value need no seed, since the caller draws them.
+
+    Raises ``ValueError`` with one sentence naming the key, what was expected and what was got.
+    """
     known(data, TOP, "circuit")
     qubits = whole(data.get("qubits"), "qubits", least=1, most=MOST_QUBITS)
     if ("gates" in data) == ("ansatz" in data):
         raise ValueError("a circuit has either `gates` or `ansatz`, one of the two")
     encode = data.get("encode")
     if "gates" in data:
-        circuit, parameters = from_gates(qubits, data)
+        circuit, parameters, given = from_gates(qubits, data, drawn)
     else:
-        circuit, parameters = from_ansatz(qubits, data["ansatz"], encode)
+        for key, instead in BESIDE_ANSATZ.items():
+            if data.get(key) is not None:
+                raise ValueError(f"{key}: belongs to circuits given by `gates`; with an ansatz write {instead}")
+        circuit, parameters, given = from_ansatz(qubits, data["ansatz"], encode)
     if encode is not None:
-        circuit = with_encoding(circuit, encode)
+        circuit = with_encoding(circuit, encode, "ansatz" in data)
     if data.get("noise") is not None:
         circuit = with_noise(circuit, **noise_options(data["noise"]))
     measurement = read_measurement(data.get("measure", "probabilities"))
     measurement.check(qubits)
-    return Spec(circuit, parameters, read_inputs(circuit, data, encode), measurement)
+    return Spec(circuit, parameters, read_inputs(circuit, data, encode), measurement, given)
 
 
-def known(data: Any, allowed: Sequence[str], where: str) -> None:
-    if not isinstance(data, Mapping):
-        raise ValueError(f"{where}: expected a mapping with keys among {', '.join(allowed)}, got {data!r}")
-    for key in data:
-        if key not in allowed:
-            raise ValueError(f"{where}: unknown key {key!r}; known are {', '.join(allowed)}")
-
-
-def whole(value: Any, key: str, least: int = 0, most: int = 2**63 - 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{key}: expected a whole number of at least {least}, got {value!r}")
-    if value > most:
-        raise ValueError(f"{key}: expected a whole number of at most {most}, got {value!r}")
-    return value
-
-
-def listed(value: Any, where: str) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{where}: expected a list, got {value!r}")
-    return value
-
-
-def number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{where}: expected a finite number, got {value!r}")
-    return float(value)
-
-
-def complex_number(value: Any, where: str) -> complex:
-    """A number, ``[re, im]``, or text such as ``"0.5-0.5j"``."""
-    if isinstance(value, list | tuple) and len(value) == 2:
-        return complex(number(value[0], where), number(value[1], where))
-    if isinstance(value, str):
-        try:
-            found = complex(value.replace(" ", "").replace("i", "j"))
-        except ValueError:
-            raise ValueError(f"{where}: expected a complex number such as 0.5-0.5j, got {value!r}") from None
-        if np.isfinite(found):
-            return found
-    return complex(number(value, where))
-
-
-def array_of(value: Any, depth: int, where: str) -> np.ndarray:
-    """Nested lists of complex numbers, ``depth`` levels deep."""
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f"{where}: expected a list of numbers, got {value!r}")
-    if depth == 1:
-        return np.array([complex_number(v, where) for v in value])
-    rows = [array_of(v, depth - 1, where) for v in value]
-    if len({row.shape for row in rows}) > 1:
-        raise ValueError(f"{where}: the rows have unequal lengths {[row.shape[0] for row in rows]}")
-    return np.stack(rows)
-
-
-def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarray]:
+def from_gates(qubits: int, data: Mapping[str, Any], drawn: bool) -> tuple[Circuit, np.ndarray, np.ndarray]:
+    """The circuit of a list of gates, its parameters, and whether each was given."""
     entries = data["gates"]
     if not isinstance(entries, list | tuple):
         raise ValueError(f"gates: expected a list such as [[Hadamard, 0], [CNOT, 0, 1]], got {entries!r}")
@@ -128,49 +106,35 @@ def from_gates(qubits: int, data: Mapping[str, Any]) -> tuple[Circuit, np.ndarra
     if twice:
         raise ValueError(f"names: {twice[0]!r} is there twice")
     operations = [read_gate(entry, place, names) for place, entry in enumerate(entries)]
+    reserved = [name for name in names if name.lower() in expressions.RESERVED]
+    if reserved:
+        raise ValueError(f"names: {reserved[0]!r} has a meaning of its own and cannot be the name of a parameter")
     circuit = Circuit(qubits, tuple(operations), names=tuple(names))
     given = data.get("parameters") or {}
     known(given, names, "parameters")
     missing = [name for name in names if name not in given]
-    if missing and "seed" not in data:
+    if missing and "seed" not in data and not drawn:
         raise ValueError(
             f"parameters: no value for {missing[0]!r} (give one, or a `seed` to draw it uniformly from [0, 2π))"
         )
-    drawn = np.random.default_rng(whole(data.get("seed", 0), "seed")).uniform(0, 2 * np.pi, len(names))
-    values = [number(given[n], f"parameters.{n}") if n in given else drawn[k] for k, n in enumerate(names)]
-    return circuit, np.array(values, float)
+    draws = np.random.default_rng(whole(data.get("seed", 0), "seed")).uniform(0, 2 * np.pi, len(names))
+    values = [number(given[n], f"parameters.{n}") if n in given else draws[k] for k, n in enumerate(names)]
+    return circuit, np.array(values, float), np.array([n in given for n in names], bool)
 
 
 def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
+    """One entry of ``gates``; parameters not met before are appended to ``names``."""
     where = f"gates[{place}]"
-
-    def angle(value: Any) -> float | ParameterRef:
-        if isinstance(value, Mapping):
-            known(value, ("input", "parameter", "scale", "shift"), where)
-            scale, shift = number(value.get("scale", 1.0), where), number(value.get("shift", 0.0), where)
-            if "input" in value and "parameter" in value:
-                raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, one of the two, got both")
-            if "input" in value:
-                return ParameterRef(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
-            if "parameter" not in value:
-                raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, got {dict(value)!r}")
-            base = angle(str(value["parameter"]))
-            assert isinstance(base, ParameterRef)
-            return ParameterRef(base.index, "parameters", scale, shift)
-        if isinstance(value, str):
-            if value not in names:
-                names.append(value)
-            return ParameterRef(names.index(value))
-        return number(value, where)
-
     if isinstance(entry, Mapping):
         known(entry, ("gate", "wires", "angles", "matrix", "diagonal", "word"), where)
-        name = ALIASES.get(str(entry.get("gate")), str(entry.get("gate")))
+        if not isinstance(entry.get("gate"), str):
+            raise ValueError(f"{where}: expected the name of a gate under `gate`, got {entry.get('gate')!r}")
+        name = str(ALIASES.get(entry["gate"], entry["gate"]))
         for key, gates in CARRIED.items():
             if key in entry and name not in gates:
                 raise ValueError(f"{where}: {name} has no `{key}`, that belongs to {' and '.join(gates)}")
         wires = tuple(whole(w, f"{where}.wires") for w in listed(entry.get("wires", ()), f"{where}.wires"))
-        angles = tuple(angle(a) for a in listed(entry.get("angles", ()), f"{where}.angles"))
+        angles = tuple(read_angle(a, where, names) for a in listed(entry.get("angles", ()), f"{where}.angles"))
         data = None
         if "matrix" in entry:
             data = array_of(entry["matrix"], 2, f"{where}.matrix")
@@ -186,10 +150,43 @@ def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
         raise ValueError(f"{where}: {error}") from None
     if len(rest) < count:
         raise ValueError(f"{where}: {name} needs {count} wires, got {rest}")
-    return gate(name, *(whole(w, f"{where} ({name}): wire") for w in rest[:count]), *(angle(a) for a in rest[count:]))
+    wires = tuple(whole(w, f"{where} ({name}): wire") for w in rest[:count])
+    return gate(name, *wires, *(read_angle(a, where, names) for a in rest[count:]))
 
 
-def from_ansatz(qubits: int, data: Any, encode: Any) -> tuple[Circuit, np.ndarray]:
+def read_angle(value: Any, where: str, names: list[str]) -> float | ParameterRef:
+    """A number, arithmetic with one parameter, or a mapping that reads an ``input`` or a ``parameter``."""
+    if isinstance(value, Mapping):
+        known(value, ("input", "parameter", "scale", "shift"), where)
+        scale, shift = number(value.get("scale", 1.0), where), number(value.get("shift", 0.0), where)
+        if "input" in value and "parameter" in value:
+            raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, one of the two, got both")
+        if "input" in value:
+            return ParameterRef(whole(value["input"], f"{where}: input"), "inputs", scale, shift)
+        if not isinstance(value.get("parameter"), str):
+            raise ValueError(f"{where}: an angle reads an `input` or a `parameter`, got {dict(value)!r}")
+        return ParameterRef(index_of(value["parameter"], names), "parameters", scale, shift)
+    if not isinstance(value, str):
+        return number(value, where)
+    if value in names:
+        return ParameterRef(names.index(value))
+    try:
+        found = expressions.read_angle(value)
+        scale, shift = finite(found.scale), finite(found.shift)
+    except ValueError as error:
+        raise ValueError(f"{where}: the angle {value!r}: {error}") from None
+    return shift if found.name is None else ParameterRef(index_of(found.name, names), "parameters", scale, shift)
+
+
+def index_of(name: str, names: list[str]) -> int:
+    """The number of a parameter; a new one is the last."""
+    if name not in names:
+        names.append(name)
+    return names.index(name)
+
+
+def from_ansatz(qubits: int, data: Any, encode: Any) -> tuple[Circuit, np.ndarray, np.ndarray]:
+    """The circuit of a named ansatz, its parameters, and whether they were given."""
     known(data, ("name", "layers", "seed", "weights"), "ansatz")
     name = data.get("name")
     layers = whole(data.get("layers", 1), "ansatz.layers", least=1)
@@ -198,9 +195,15 @@ def from_ansatz(qubits: int, data: Any, encode: Any) -> tuple[Circuit, np.ndarra
         reupload = str(encode.get("axis", "X"))
     circuit = ansaetze.build(str(name), qubits, layers, reupload)
     if "weights" not in data:
-        return circuit, ansaetze.draw_parameters(str(name), qubits, layers, whole(data.get("seed", 0), "ansatz.seed"))
+        draws = ansaetze.draw_parameters(str(name), qubits, layers, whole(data.get("seed", 0), "ansatz.seed"))
+        return circuit, draws, np.zeros(len(draws), bool)
+    if "seed" in data:
+        raise ValueError("ansatz: `weights` gives the parameters and `seed` draws them: keep one of the two")
     try:
-        weights = np.asarray(data["weights"], float)
+        weights = np.asarray(data["weights"])
+        if weights.dtype.kind not in "iuf" and weights.size:
+            raise ValueError
+        weights = weights.astype(float)
     except (ValueError, TypeError):
         raise ValueError("ansatz.weights: expected numbers in nested lists of equal lengths") from None
     shapes = ansaetze.find(str(name)).shape(qubits, layers)
@@ -209,12 +212,20 @@ def from_ansatz(qubits: int, data: Any, encode: Any) -> tuple[Circuit, np.ndarra
     expect_shape("ansatz.weights", weights.ravel().shape, (circuit.n_parameters,))
     if not np.all(np.isfinite(weights)):
         raise ValueError("ansatz.weights: expected finite numbers")
-    return circuit, weights.ravel()
+    return circuit, weights.ravel(), np.ones(weights.size, bool)
 
 
-def with_encoding(circuit: Circuit, data: Any) -> Circuit:
+def with_encoding(circuit: Circuit, data: Any, layered: bool) -> Circuit:
+    """The circuit with the encoding that ``encode`` describes; ``layered`` says that an ansatz repeats layers."""
     known(data, ("kind", "values", "axis", "normalize"), "encode")
     kind, values = data.get("kind"), data.get("values")
+    if kind == "reupload" and not layered:
+        raise ValueError(
+            "encode: reupload goes before every layer of an `ansatz`; among `gates` write {input: k} angles"
+        )
+    for key in data:
+        if kind in ENCODINGS and key != "kind" and key not in ENCODINGS[kind] and data[key] is not None:
+            raise ValueError(f"encode: {kind} encoding has no `{key}`")
     if kind == "amplitude" and values is not None:
         return encoded(
             circuit,
@@ -231,9 +242,12 @@ def with_encoding(circuit: Circuit, data: Any) -> Circuit:
 
 
 def read_inputs(circuit: Circuit, data: Mapping[str, Any], encode: Any) -> np.ndarray | None:
+    """The values of the data: ``inputs``, or the ``values`` of an encoding by angles."""
     values = data.get("inputs")
-    if values is None and isinstance(encode, Mapping) and encode.get("kind") in ("angle", "reupload"):
-        values = encode.get("values")
+    if isinstance(encode, Mapping) and encode.get("values") is not None:
+        if values is not None:
+            raise ValueError("inputs: `encode.values` gives the data already: keep one of the two")
+        values = encode["values"] if encode.get("kind") in ("angle", "reupload") else None
     if values is None:
         return None
     if not isinstance(values, list | tuple):
@@ -292,6 +306,12 @@ def read_measurement(data: Any) -> Measurement:
         raise ValueError(f"measure: expected exactly one of {', '.join(KINDS)}, got {', '.join(map(str, data))}")
     kind = kinds[0]
     value = data[kind]
+    takes = MEASURE_OPTIONS[kind]
+    if kind == "probabilities" and value is not None:
+        takes = ("shots", "seed")  # the list names the wires already
+    for key in data:
+        if key != kind and key not in takes and data[key] is not None:
+            raise ValueError(f"measure: {kind} takes no `{key}` here, only {', '.join(takes) or 'its own value'}")
     shots = None if data.get("shots") is None else whole(data["shots"], "measure.shots", least=1)
     seed = None if data.get("seed") is None else whole(data["seed"], "measure.seed")
     wires = tuple(whole(w, "measure.wires") for w in listed(data.get("wires") or (), "measure.wires"))
@@ -308,58 +328,3 @@ def read_measurement(data: Any) -> Measurement:
     elif kind == "probabilities" and value is not None:
         wires = tuple(whole(w, "measure.probabilities") for w in listed(value, "measure.probabilities"))
     return Measurement(kind, wires, words, shots, seed, elements)
-
-
-def to_dict(spec: Spec) -> dict[str, Any]:
-    """The plain-data form of a spec, gate by gate; ``from_dict`` reads it back to the same circuit and values."""
-    circuit = spec.circuit
-    names = circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))
-
-    def angle(a: float | ParameterRef) -> float | str | dict[str, Any]:
-        if not isinstance(a, ParameterRef):
-            return float(a)
-        affine = {
-            key: value for key, value, plain in (("scale", a.scale, 1.0), ("shift", a.shift, 0.0)) if value != plain
-        }
-        if a.source == "inputs":
-            return {"input": a.index, **affine}
-        return {"parameter": names[a.index], **affine} if affine else names[a.index]
-
-    gates: list[Any] = []
-    for op in circuit.operations:
-        plain = op.data is None and not op.word and op.name not in ("MultiRZ", "MultiControlledX")
-        if plain:
-            gates.append([op.name, *op.wires, *map(angle, op.angles)])
-            continue
-        entry: dict[str, Any] = {"gate": op.name, "wires": list(op.wires)}
-        if op.angles:
-            entry["angles"] = [angle(a) for a in op.angles]
-        if op.word:
-            entry["word"] = op.word
-        if op.data is not None:
-            entry["matrix" if op.data.ndim == 2 else "diagonal"] = pairs(op.data)
-        gates.append(entry)
-    out: dict[str, Any] = {"qubits": circuit.qubits, "gates": gates}
-    if names:
-        out["names"] = list(names)  # their order is the order of the parameters
-        out["parameters"] = dict(zip(names, map(float, spec.parameters), strict=True))
-    if spec.inputs is not None:
-        out["inputs"] = [float(v) for v in spec.inputs]
-    if circuit.initial is not None:
-        out["encode"] = {"kind": "amplitude", "values": pairs(circuit.initial)}
-    elif circuit.amplitude_inputs:
-        out["encode"] = {"kind": "amplitude"}
-    m = spec.measurement
-    value: Any = {"samples": m.shots, "expectations": list(m.words), "probabilities": list(m.wires) or None}.get(m.kind)
-    if m.kind == "povm" and m.elements is not None:
-        value = pairs(m.elements)
-    out["measure"] = {m.kind: value, "shots": m.shots if m.kind != "samples" else None, "seed": m.seed}
-    if m.kind != "probabilities" and m.wires:
-        out["measure"]["wires"] = list(m.wires)
-    return out
-
-
-def pairs(values: np.ndarray) -> list[Any]:
-    if values.ndim > 1:
-        return [pairs(v) for v in values]
-    return [[float(v.real), float(v.imag)] for v in np.asarray(values, complex)]

@@ -11,6 +11,8 @@ from torch import Tensor
 from qattn.circuits.ir.circuit import Angle, Circuit, ParameterRef, expect_shape, row_of
 from qattn.circuits.ir.gates import Gate
 
+REAL, COMPLEX = (torch.float32, torch.float64), (torch.complex64, torch.complex128)
+
 
 @dataclass(frozen=True)
 class Group:
@@ -56,8 +58,9 @@ def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) ->
             if width:
                 raise ValueError(f"{name} need shape {(width,)} (with or without a leading batch axis), got none")
             continue
-        if not (value.is_floating_point() or (name == "inputs" and circuit.amplitude_inputs and value.is_complex())):
-            raise ValueError(f"{name} must be real floating-point numbers, got {value.dtype}")
+        amplitudes = name == "inputs" and circuit.amplitude_inputs
+        if value.dtype not in (REAL + COMPLEX if amplitudes else REAL):  # half precision loses what unitarity is about
+            raise ValueError(f"{name} must be real, of float32 or float64, got {value.dtype}")
         expect_shape(name, tuple(value.shape[-1:]), (width,))
         if value.dim() > 2:
             raise ValueError(

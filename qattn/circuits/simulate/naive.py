@@ -9,8 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import Circuit, check_memory, row_of
+from qattn.circuits.ir.circuit import Circuit, row_of
 from qattn.circuits.ir.gates import complex_of
+from qattn.circuits.ir.memory import check_memory
 from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef, check_memory
+from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef
+from qattn.circuits.ir.memory import check_memory
 from qattn.circuits.simulate.gate_batches import check_values
 
 UNFIT = {  # PennyLane's own devices that run no qubit circuits, or none of a state vector's results

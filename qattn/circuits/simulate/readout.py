@@ -11,7 +11,8 @@ import torch
 from scipy.linalg import null_space
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import Circuit, Operation, check_bytes, expect_shape
+from qattn.circuits.ir.circuit import Circuit, Operation, expect_shape
+from qattn.circuits.ir.memory import check_bytes
 from qattn.circuits.simulate.statevector import FinalState
 
 KINDS = ("probabilities", "samples", "expectations", "state", "povm")

@@ -14,8 +14,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import Circuit, check_memory, row_of
+from qattn.circuits.ir.circuit import Circuit, row_of
 from qattn.circuits.ir.gates import complex_of
+from qattn.circuits.ir.memory import check_memory
 from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 from qattn.circuits.simulate.naive import widen
 
