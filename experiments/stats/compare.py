@@ -192,7 +192,18 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
         entry[key] = None if not values else max(values) if key in LARGEST else math.fsum(values) / len(values)
     entry["ledger"] = dict(next((run["ledger"] for run in source if run.get("ledger")), {}))
     entry["audit"] = _audit(done)
+    entry["preparations"] = _preparations(done)
     return entry
+
+
+def _preparations(done: Sequence[Run]) -> dict[str, float] | None:
+    """Expected preparations of the register per token: ``mean`` and ``median`` averaged over the seeds, ``most`` of any
+    text and seed; None where each token takes one."""
+    found = [run["preparations"] for run in done if run.get("preparations")]
+    if not found:
+        return None
+    averaged = {key: math.fsum(each[key] for each in found) / len(found) for key in ("mean", "median")}
+    return {**averaged, "most": max(each["most"] for each in found)}
 
 
 def _split(run: Run, name: str) -> Run:

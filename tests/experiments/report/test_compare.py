@@ -112,6 +112,16 @@ def test_strictness_is_what_the_record_says_and_an_ablation_of_a_strict_kind_cla
     assert said == {"dephased": False, "new": True, "old": True, "modern": False}
 
 
+def test_preparations_are_averaged_over_seeds_and_the_most_is_the_most_of_all(runs, tasks):
+    repeated = [
+        {**run, "preparations": {"mean": 6.0 + run["seed"], "median": 5.0, "most": 30.0 + run["seed"]}}
+        for run in of(runs, model="unitary")
+    ]
+    models = summarise(repeated + of(runs, model="modern"), tasks, {}, "invented")["tasks"][TASK]["models"]
+    assert models["unitary"]["preparations"] == {"mean": 8.5, "median": 5.0, "most": 35.0}
+    assert models["modern"]["preparations"] is None
+
+
 def test_a_failed_run_is_listed_and_counted(runs, tasks, make_run):
     runs.append(make_run(TASK, "unitary", 6, failed=True))
     summary = summarise(runs, tasks, {}, "invented")
