@@ -11,6 +11,19 @@ from typing import NamedTuple
 from contexts.packing.validation import check_field, check_size
 
 
+class Table(NamedTuple):
+    """A shipped table: what it is called and of when it is. Later finds are in neither."""
+
+    name: str
+    date: str
+
+
+TABLES = {
+    "complex": Table("Game of Sloanes", "January 2026"),
+    "real": Table("tables of Sloane and Cohn", "as copied in November 2026"),
+}
+
+
 class Record(NamedTuple):
     """A best known coherence; ``rounding`` is how far the printed number may lie from the true one."""
 

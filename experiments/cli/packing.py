@@ -120,7 +120,10 @@ def optimize(
         "certificate": str(certificate_path(out)),
         "how": solution.how,
         "below_record": proof["below_record"],
-        "new_record": proof["new_record"],
+        "below_table": proof["below_table"],
+        "table": proof["table"],
+        "known": proof["known"],
+        "known_source": proof["known_source"],
         "ratio_to_bound": proof["coherence"] / proof["bound"] if proof["bound"] else None,
         "rounds": solution.state.round,
         "cpu_seconds": time.process_time() - started,
@@ -133,9 +136,12 @@ def optimize(
     print(f"{n} lines in {'R' if field.value == 'real' else 'C'}^{d}: {solution.how}")
     print(f"coherence  {proof['coherence']:.12f}")
     print(f"bound      {proof['bound']:.12f}  ({proof['bound_name']})")
-    print(f"record     {record:.12f}" if record else "record     none shipped for this d and n")
+    print(f"record     {record:.12f}  ({proof['table']})" if record else "record     none shipped for this d and n")
     if record:
-        print(f"ratio      {result['ratio']:.10f}{'  NEW RECORD' if proof['new_record'] else ''}")
+        below = f"  below the table ({proof['table']})" if proof["below_table"] else ""
+        print(f"ratio      {result['ratio']:.10f}{below}")
+    if proof["known"] is not None:
+        print(f"known here {proof['known']:.12f}  ({proof['known_source']})")
     print("optimal: it meets the bound" if proof["optimal"] else "not proved optimal: the bound lies below")
     print(f"saved      {out}, certificate {certificate_path(out)}")
 
@@ -222,7 +228,13 @@ def capacity(
         if d is None or eps is None:
             got = "neither" if d is eps else "--eps alone" if d is None else "--d alone"
             raise UserError(f"expected --d and --eps for one point, or --config FILE for the study, got {got}")
-        _point(d, eps, field.value, as_json)
+        from experiments.studies.packing.capacity_point import capacity_point, show_point
+
+        point = capacity_point(d, eps, field.value)
+        if as_json:
+            print(json.dumps(point, allow_nan=False))
+        else:
+            show_point(point)
         return
     if d is not None or eps is not None:
         raise UserError("--config and --d/--eps exclude each other: a study has its own dimensions and tolerances")
@@ -247,55 +259,6 @@ def _config_path(config: str) -> Path:
 
     shipped = CONFIGS / f"{config}.yaml"
     return shipped if not Path(config).exists() and shipped.exists() else Path(config)
-
-
-def _point(d: int, eps: float, field: str, as_json: bool) -> None:
-    from contexts.packing.bounds.capacity import LOWER, UPPER
-    from contexts.packing.constructions.catalogue import largest_construction
-    from contexts.packing.validation import check_epsilon, check_size
-    from experiments.studies.packing.formatting import whole
-
-    with blame("--d"):
-        check_size("d", d)
-    with blame("--eps"):
-        check_epsilon(eps)
-    logs = {
-        side: {name: bound.function(d, eps, field) for name, bound in table.items()}
-        for side, table in (("lower", LOWER), ("upper", UPPER))
-    }
-    found = largest_construction(d, eps, field)
-    result: dict[str, Any] = {"d": d, "eps": eps, "field": field}
-    reasons = {}
-    for side, table in (("lower", LOWER), ("upper", UPPER)):
-        result[side] = {name: whole(value, up=side == "lower") for name, value in logs[side].items()}
-        result[f"log10_{side}"] = {
-            name: None if value is None else value / math.log(10) for name, value in logs[side].items()
-        }
-        for name, value in result[side].items():
-            if value is None:
-                applies = table[name].applies
-                reasons[name] = (
-                    f"does not apply; it needs: {applies}" if logs[side][name] is None else "beyond 1e308: see log10"
-                )
-    result["reasons"] = reasons
-    result["constructed"] = {"n": found.n, "coherence": found.coherence, "how": found.name}
-    if as_json:
-        print(json.dumps(result, allow_nan=False))
-        return
-    print(f"N_eps(d) in {'R' if field == 'real' else 'C'}^{d} at eps = {eps:g}")
-    for side in ("lower", "upper"):
-        print("at least" if side == "lower" else "at most")
-        for name, value in result[side].items():
-            log10 = result[f"log10_{side}"][name]
-            text = (
-                reasons[name]
-                if log10 is None
-                else f"{value:>14,}"
-                if value is not None and value < 10**10
-                else f"{'10^':>10}{log10:.2f}"
-            )
-            print(f"  {name:24}{text}")
-    print(f"constructed: {found.n:,} lines at {found.coherence:.6f} ({found.name})")
 
 
 def _measured(result: dict[str, Any]) -> None:

@@ -1,14 +1,28 @@
 """Every construction measured; counts and coherences from the literature, optimality by a bound that matches."""
 
+import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 from contexts.logic import observables
-from contexts.packing.bounds.coherence_bounds import best_bound, rankin
-from contexts.packing.constructions import codes, configurations, frames, lattices, matrices, reflections, sic
-from contexts.packing.constructions.catalogue import best_construction, catalogue, largest_construction
+from contexts.packing.bounds.capacity import rankin_capacity, upper_capacity, welch_capacity
+from contexts.packing.bounds.coherence_bounds import best_bound, rankin, welch
+from contexts.packing.constructions import (
+    characters,
+    codes,
+    configurations,
+    frames,
+    lattices,
+    matrices,
+    reflections,
+    sic,
+    two_graphs,
+)
+from contexts.packing.constructions.catalogue import catalogue
+from contexts.packing.constructions.combine import best_construction, largest_construction
 from contexts.packing.constructions.galois import GF, prime_power, quaternary_trace
 from contexts.packing.measure.gram import coherence
 from contexts.packing.record_tables import record
@@ -119,12 +133,13 @@ def test_largest_construction_at_given_coherence():
     assert largest_construction(4, 0.5, "complex").n == 20
     assert largest_construction(8, 0.01, "real").name == "orthonormal basis"
     huge = largest_construction(1024, 0.25, "real")  # d^t lines, listed but not built
-    assert (huge.n, huge.buildable) == (1024**5, False)
+    assert huge.n >= 1024**5
+    assert not huge.buildable
 
 
 def test_unbiased_bases_are_orthonormal_and_unbiased_up_to_a_prime_power_of_16():
     for q in (2, 3, 4, 5, 7, 8, 9, 16):
-        bases = frames.unbiased_bases(q)
+        bases = characters.unbiased_bases(q)
         assert len(bases) == q + 1
         for i, first in enumerate(bases):
             np.testing.assert_allclose(first @ first.conj().T, np.eye(q), atol=1e-12)
@@ -135,7 +150,7 @@ def test_unbiased_bases_are_orthonormal_and_unbiased_up_to_a_prime_power_of_16()
 def test_observables_of_unbiased_bases_are_maximally_incompatible():
     """Any state sharp in one basis is uniform in every other: Maassen & Uffink's entropy sum ≥ ln q is met."""
     q = 5
-    bases = frames.unbiased_bases(q)
+    bases = characters.unbiased_bases(q)
     for state in bases[2]:
         for k, basis in enumerate(bases):
             p = np.abs(basis.conj() @ state) ** 2
@@ -146,8 +161,8 @@ def test_observables_of_unbiased_bases_are_maximally_incompatible():
 def test_unbiased_bases_as_observables_of_the_contexts_package():
     """Mutually unbiased by that package's own measure; Maassen & Uffink's bound for each pair is log₂ q bits."""
     for q in (3, 4):
-        bases = frames.unbiased_bases(q)
-        matrices = frames.unbiased_observables(q)
+        bases = characters.unbiased_bases(q)
+        matrices = characters.unbiased_observables(q)
         assert matrices.shape == (q + 1, q, q)
         np.testing.assert_allclose(np.linalg.eigvalsh(matrices), np.tile(np.arange(1, q + 1), (q + 1, 1)), atol=1e-12)
         for i in range(q + 1):
@@ -256,12 +271,15 @@ def test_kerdock_lines_meet_rankins_bound_and_odd_orders_are_refused():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: frames.unbiased_bases(6), "prime powers q only, got 6"),
-        (lambda: frames.alltop(3), "prime of at least 5"),
-        (lambda: frames.weil(9, 2), "prime p"),
+        (lambda: characters.unbiased_bases(6), "prime powers q only, got 6"),
+        (lambda: characters.alltop(3), "prime of at least 5"),
+        (lambda: characters.weil(9, 3), "prime to it, got q=9, D=3"),
+        (lambda: characters.mixed_characters(6), "prime power q ≥ 3"),
+        (lambda: codes.delsarte_goethals_phases(16, 2), "0 ≤ r"),
+        (lambda: codes.quadratic_forms(16, 0), "m odd"),
         (lambda: frames.paley_difference_set(13), "3 mod 4"),
-        (lambda: frames.conference_frame(15), "odd prime power, got 15"),
-        (lambda: frames.steiner("triples", 3), "a design here is"),
+        (lambda: two_graphs.conference_frame(15), "odd prime power, got 15"),
+        (lambda: frames.steiner("quadruples", 3), "a design here is"),
         (lambda: codes.dual_bch(48, 2), "d = 2"),
         (lambda: largest_construction(4, 2.0, "real"), "epsilon must be in"),
         (lambda: best_construction(4, 0, "real"), "n must be a positive whole number, got 0"),
@@ -282,3 +300,112 @@ def test_equally_spaced_lines_of_the_plane_meet_the_bound(n):
 
 def test_the_catalogue_of_a_huge_prime_dimension_is_found_at_once():
     assert max(entry.n for entry in catalogue(1_000_000_007, "complex")) < 10**308
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_no_entry_of_any_dimension_breaks_a_proved_bound(field):
+    """Stated sizes and coherences against Welch and Rankin, without building: a wrong formula would show."""
+    dimensions = (*range(2, 44), 51, 57, 63, 64, 73, 85, 91, 120, 127, 128, 136, 255, 256, 343, 768, 1024, 4096, 12_288)
+    for d in dimensions:
+        for entry in catalogue(d, field):
+            if entry.n < 2**60 and entry.coherence > 0:
+                assert entry.coherence >= welch(d, entry.n, field) * (1 - 1e-14), (d, entry.name)
+                bound = rankin(d, entry.n, field)
+                assert bound is None or entry.coherence >= bound * (1 - 1e-14), (d, entry.name)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "n", "coherence_"),
+    [  # families at their smallest sizes, built and measured
+        *((partial(characters.mixed_characters, q), q * q - 1, math.sqrt(q) / (q - 1)) for q in (5, 7, 8, 9, 13)),
+        *((partial(two_graphs.unitary, q, q * q - q + 1), q**3 + 1, 1 / q) for q in (2, 3, 4, 5)),
+        (partial(two_graphs.unitary, 3, 21), 28, 1 / 9),
+        (partial(two_graphs.quadric, 3, 1, 15), 36, 1 / 5),
+        (partial(two_graphs.quadric, 3, -1, 7), 28, 1 / 3),
+        (partial(two_graphs.quadric, 4, -1, 35), 120, 1 / 7),
+        (partial(two_graphs.quadric, 4, 1, 85), 136, 1 / 15),
+        (partial(frames.bent, 3), 64, 1 / 7),
+        (partial(frames.bent, 3, True), 64, 1 / 9),
+        (partial(frames.steiner, "triples", 9), 45, 1 / 4),
+        (partial(codes.delsarte_goethals, 16, 1), 1040, 1 / 2),
+        (partial(codes.delsarte_goethals_phases, 8, 1), 520, 1 / math.sqrt(2)),
+        (partial(codes.quadratic_forms, 32, 0), 1056, 1 / 4),
+        (lattices.equiangular_176, 176, 1 / 5),
+        (partial(characters.weil, 9, 2), 90, 1 / 3),
+    ],
+)
+def test_families_built_at_small_sizes(vectors, n, coherence_):
+    lines = vectors()
+    assert len(lines) == n
+    np.testing.assert_allclose(np.linalg.norm(lines, axis=1), 1, atol=1e-12)
+    assert coherence(lines) == pytest.approx(coherence_, abs=1e-12)
+
+
+def test_delsarte_goethals_lines_by_weights():
+    """65,600 lines of R^64 at 1/4 and 32,800 of R^32 at 1/2: a sample of rows with all others."""
+    for lines, n, eps in (
+        (codes.delsarte_goethals(64, 1), 65_600, 1 / 4),
+        (codes.quadratic_forms(32, 1), 32_800, 1 / 2),
+    ):
+        chosen = np.random.default_rng(0).choice(n, 20, replace=False)
+        gram = np.abs(lines[chosen] @ lines.T)
+        gram[np.arange(20), chosen] = 0
+        assert lines.shape[0] == n
+        assert gram.max() == pytest.approx(eps, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("field", "d", "eps", "at_least"),
+    [
+        ("complex", 768, math.sqrt(769) / 768, 591_360),  # q² − 1 lines; at most 591,363 by Levenshtein
+        ("complex", 12_288, math.sqrt(12_289) / 12_288, 151_019_520),
+        ("complex", 1600, math.sqrt(1601) / 1600, 1601**2 - 1),
+        ("real", 768, 1 / 16, 3 * 33_024),  # three Kerdock sets; quadratic forms of R^512 hold more
+        ("real", 48, 1 / 4, 432),
+        ("real", 4100, 0.016, 8_392_704),
+        ("real", 12_288, 0.035, 67_108_864),
+    ],
+)
+def test_large_dimensions_hold_what_their_parts_hold(field, d, eps, at_least):
+    found = largest_construction(d, eps, field)
+    assert at_least <= found.n <= math.exp(upper_capacity(d, eps, field)[0]) * (1 + 1e-9)
+    assert found.coherence <= eps * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+@pytest.mark.parametrize("eps", [0.11, 1 / 3, 0.72])
+def test_the_number_of_lines_constructed_grows_with_the_dimension_and_is_superadditive(field, eps):
+    counts = [largest_construction(d, eps, field).n for d in range(1, 81)]
+    assert all(a < b for a, b in itertools.pairwise(counts))
+    assert all(counts[a + b + 1] >= counts[a] + counts[b] for a in range(40) for b in range(40))
+    assert all(counts[a * b - 1] >= counts[a - 1] * counts[b - 1] for a in range(2, 9) for b in range(2, 9))
+    for d, n in list(enumerate(counts, 1))[1::4]:
+        upper = [bound(d, eps, field) for bound in (welch_capacity, rankin_capacity)]
+        assert math.log(n) <= min((value for value in upper if value is not None), default=math.inf) + 1e-9, d
+
+
+@pytest.mark.parametrize(
+    ("field", "d", "eps", "kind"),
+    [
+        ("real", 20, 1 / 4, "⊕ simplex"),
+        ("real", 48, 1 / 4, "real form of"),
+        ("real", 16, 1 / 2, "⊗"),
+        ("complex", 10, 0.6, "⊗"),
+        ("real", 17, 0.6, "axis"),
+    ],
+)
+def test_combinations_are_built_as_they_are_stated(field, d, eps, kind):
+    found = largest_construction(d, eps, field)
+    assert kind in found.name
+    lines = found.build()
+    assert lines.shape == (found.n, d)
+    assert coherence(lines) == pytest.approx(found.coherence, abs=1e-12)
+
+
+def test_best_construction_takes_combinations():
+    """Seven characters' 48 lines of C^6 at √7/6, below the table's; Paley's 30 of R^15; Taylor's 126."""
+    assert best_construction(6, 43, "complex").coherence == pytest.approx(math.sqrt(7) / 6, abs=1e-15)
+    assert best_construction(15, 29, "real").coherence == pytest.approx(1 / math.sqrt(29), abs=1e-15)
+    assert best_construction(15, 36, "real").coherence == pytest.approx(1 / 5, abs=1e-15)
+    assert best_construction(21, 126, "real").coherence == pytest.approx(1 / 5, abs=1e-15)
+    assert best_construction(22, 176, "real").coherence == pytest.approx(1 / 5, abs=1e-15)

@@ -1,14 +1,17 @@
 """The optimiser against published optima and records, its smoothed maximum, symmetries, and what it may not claim."""
 
 import math
+from copy import deepcopy
 
 import numpy as np
 import pytest
 
+from contexts.packing.best_known import best_known
 from contexts.packing.bounds.coherence_bounds import best_bound
 from contexts.packing.constructions.catalogue import catalogue
+from contexts.packing.constructions.two_graphs import conference_frame, quadric
 from contexts.packing.measure.gram import coherence
-from contexts.packing.record_tables import record
+from contexts.packing.record_tables import record, records
 from contexts.packing.search.certify import certify, exact_square, sqrt_up
 from contexts.packing.search.initialisation import most_free, parts, perturbed, usable
 from contexts.packing.search.lbfgs import minimise
@@ -233,7 +236,38 @@ def test_certificate_is_exact():
     proof = certify(np.array([[1.0, 0, 0], [1, 1, 1], [0, 1, 0]]))
     assert proof["coherence_extended"] == third
     assert proof["pairs_recomputed_exactly"] == 2
-    assert proof["new_record"] is False
+    assert proof["below_table"] is False
+
+
+def test_nothing_is_below_the_table_that_a_construction_reaches():
+    """R(15, 29): thirty lines of a Paley matrix have 1/√29; R(15, 36): equiangular lines 1/5; the table more."""
+    for n, lines in ((29, conference_frame(29)[:29]), (36, quadric(3, 1, 15))):
+        proof = certify(lines)
+        assert proof["coherence"] < record(15, n, "real").coherence - 1e-3
+        assert proof["known"] == pytest.approx(proof["coherence"], abs=1e-12)
+        assert (proof["below_table"], proof["below_record"]) == (False, False)
+        assert "November 2026" in proof["table"]
+        assert solve(15, n, "real", rounds=1).how.startswith("construction")
+
+
+def test_best_known_takes_larger_packings_and_both_fields():
+    for (d, n), row in list(records("complex").items())[::7]:
+        known = best_known(d, n, "complex")
+        assert known.coherence <= row.coherence + row.rounding
+        assert known.coherence <= best_known(d, n + 1, "complex").coherence + known.rounding
+    assert best_known(6, 43, "complex").source.startswith("characters of GF(7)")
+
+
+def test_a_resumed_search_goes_by_the_table_of_the_day(monkeypatch):
+    """A row that falls makes a finished search go on; one that rises ends it at once."""
+    rows = dict(records("real"))
+    first = solve(3, 13, "real", seed=1, rounds=1, constructions=False)
+    for value, more in ((first.coherence * 0.9, 1), (first.coherence * 1.1, 0)):
+        changed = rows | {(3, 13): rows[3, 13]._replace(coherence=value)}
+        monkeypatch.setattr("contexts.packing.record_tables.records", lambda field, changed=changed: changed)
+        before = first.state.round
+        resumed = solve(3, 13, "real", seed=1, rounds=before + 1, constructions=False, state=deepcopy(first.state))
+        assert resumed.state.round == before + more
 
 
 def test_starts_are_random_because_equal_or_orthogonal_starts_do_not_move():

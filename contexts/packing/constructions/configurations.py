@@ -10,12 +10,11 @@ pairs, so that every d has some. Pairs of coordinates give the roots of D_d.
 from __future__ import annotations
 
 import itertools
-import random
 from functools import lru_cache
 
 import numpy as np
 
-from contexts.packing.constructions.frames import design_incidence
+from contexts.packing.constructions.designs import design_incidence, most_triples, triples
 from contexts.packing.constructions.galois import prime_power
 from contexts.packing.constructions.matrices import hadamard
 
@@ -45,7 +44,7 @@ def number_of_blocks(d: int, size: int) -> int:
     if size == 2:
         return d * (d - 1) // 2
     if size == 3:
-        return d * ((d - 1) // 2) // 3 - (d % 6 == 5)
+        return most_triples(d)
     return len(blocks(d, size))
 
 
@@ -59,7 +58,7 @@ def blocks(d: int, size: int) -> np.ndarray:
     if size == 2:
         return np.array(list(itertools.combinations(range(d), 2)), int).reshape(-1, 2)
     if size == 3:
-        return _triples(d)
+        return triples(d)
     thinned = [_thinned(kind, q, d) for kind, q in (("affine", size), ("projective", size - 1)) if prime_power(q)]
     found = [lines for lines in thinned if lines is not None]
     if not found:
@@ -81,30 +80,6 @@ def sparse(d: int, size: int, field: str) -> np.ndarray:
     for block, rows in zip(members, out, strict=True):
         rows[:, block] = flat
     return out.reshape(-1, d)
-
-
-def _triples(d: int) -> np.ndarray:
-    """Stinson's hill climbing (1985): join two pairs not covered at a random point, drop the triple in the way."""
-    rng = random.Random(d)
-    free = [set(range(d)) - {a} for a in range(d)]  # the points with which a shares no triple yet
-    third: dict[tuple[int, int], int] = {}
-    missing = number_of_blocks(d, 3)
-    while missing:
-        a = rng.randrange(d)
-        if len(free[a]) < 2:
-            continue
-        b, c = rng.sample(sorted(free[a]), 2)
-        old = third.get((b, c))
-        if old is not None:
-            for x, y in itertools.permutations((b, c, old), 2):
-                del third[x, y]
-                free[x].add(y)
-            missing += 1
-        for x, y, z in itertools.permutations((a, b, c)):
-            third[x, y] = z
-            free[x].discard(y)
-        missing -= 1
-    return np.array([(x, y, z) for (x, y), z in sorted(third.items()) if x < y < z], int)
 
 
 def _thinned(kind: str, q: int, d: int) -> np.ndarray | None:

@@ -1,15 +1,17 @@
-"""Packings from finite fields and combinatorial designs: unbiased bases and equiangular tight frames."""
+"""Equiangular tight frames from difference sets and block designs."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Complex128, Float64
 
-from contexts.logic.observables import maximal_observable
-from contexts.packing.constructions.galois import galois_field, prime_power, quaternary_trace
-from contexts.packing.constructions.matrices import conference, hadamard
+from contexts.packing.constructions.designs import design_incidence
+from contexts.packing.constructions.galois import galois_field, prime_power
+from contexts.packing.constructions.matrices import hadamard
 
 
 def simplex(d: int) -> np.ndarray:
@@ -17,61 +19,6 @@ def simplex(d: int) -> np.ndarray:
     centred = np.eye(d + 1) - 1 / (d + 1)
     _, vectors = np.linalg.eigh(centred)
     return centred @ vectors[:, 1:] * math.sqrt((d + 1) / d)
-
-
-def unbiased_bases(q: int) -> list[np.ndarray]:
-    """q + 1 mutually unbiased orthonormal bases of C^q, q a prime power: |⟨u,v⟩| = 1/√q between different bases.
-
-    Rows are vectors, the standard basis last. Odd q: ω^{tr(a x² + b x)}/√q (Wootters & Fields 1989); even q:
-    i^{Tr((a + 2b) x)}/√q over the Teichmüller set of GR(4, m) (Klappenecker & Rötteler 2004). As observables, the
-    bases are maximally incompatible: knowing one makes the outcomes of any other uniformly random.
-    """
-    found = prime_power(q)
-    if found is None:
-        raise ValueError(f"q + 1 mutually unbiased bases are known for prime powers q only, got {q}")
-    p, m = found
-    if p == 2:
-        table = np.zeros((q, q), int)
-        index = np.arange(q - 1)
-        table[1:, 1:] = quaternary_trace(m)[(index[:, None] + index) % (q - 1)]
-        phases = 1j ** np.arange(4)
-        bases = [phases[(table[a][None, :] + 2 * table) % 4] / math.sqrt(q) for a in range(q)]
-    else:
-        field, everything = galois_field(q), np.arange(q)
-        omega = np.exp(2j * np.pi * np.arange(p) / p)
-        linear = field.trace(field.product(everything[:, None], everything[None, :]))
-        square = field.power(everything, 2)
-        bases = [omega[(field.trace(field.product(np.array(a), square)) + linear) % p] / math.sqrt(q) for a in range(q)]
-    return [*bases, np.eye(q, dtype=complex)]
-
-
-def unbiased_observables(q: int) -> np.ndarray:
-    """The q + 1 maximal observables of the unbiased bases, (q + 1, q, q), eigenvalues 1 … q: maximally incompatible.
-
-    Any pair meets Maassen and Uffink's entropic bound: the outcomes' entropies sum to at least ln q in every state.
-    """
-    return np.array([maximal_observable(basis.T) for basis in unbiased_bases(q)])
-
-
-def alltop(p: int) -> np.ndarray:
-    """p² + p lines of C^p at 1/√p, p ≥ 5 prime: the Gabor frame of ω^{x³}, and the standard basis (Alltop 1980)."""
-    if prime_power(p) != (p, 1) or p < 5:
-        raise ValueError(f"Alltop's sequence needs a prime of at least 5, got {p}")
-    x, shift, modulation = np.arange(p), np.arange(p)[:, None, None], np.arange(p)[None, :, None]
-    phase = ((x + shift) ** 3 + modulation * x) % p
-    return np.vstack([(np.exp(2j * np.pi * phase / p) / math.sqrt(p)).reshape(-1, p), np.eye(p)])
-
-
-def weil(p: int, degree: int) -> np.ndarray:
-    """p^D lines of C^p at coherence at most (D−1)/√p: ω^{f(x)}, f of degree ≤ D < p, f(0) = 0 (Weil 1948)."""
-    if prime_power(p) != (p, 1) or not 1 <= degree < p:
-        raise ValueError(f"Weil's bound here needs a prime p and a degree 1 ≤ D < p, got p={p}, D={degree}")
-    x = np.arange(p)
-    phase = np.zeros((1, p), int)
-    for k in range(1, degree + 1):
-        monomial = np.array([pow(int(v), k, p) for v in x])
-        phase = ((phase[:, None, :] + np.arange(p)[None, :, None] * monomial) % p).reshape(-1, p)
-    return np.exp(2j * np.pi * phase / p) / math.sqrt(p)
 
 
 def singer_difference_set(q: int, n: int) -> tuple[int, np.ndarray]:
@@ -96,19 +43,29 @@ def harmonic(v: int, members: np.ndarray) -> np.ndarray:
     return np.exp(2j * np.pi * np.outer(np.arange(v), members) / v) / math.sqrt(len(members))
 
 
-def conference_frame(q: int) -> np.ndarray:
-    """q + 1 = 2d equiangular lines at 1/√q: in R^d for q ≡ 1 mod 4, in C^d for q ≡ 3 (van Lint & Seidel 1966)."""
-    matrix = conference(q)
-    if matrix is None:
-        raise ValueError(f"Paley's conference matrices need an odd prime power, got {q}")
-    gram = np.eye(q + 1) + (matrix if q % 4 == 1 else 1j * matrix) / math.sqrt(q)
-    return _from_gram(gram, (q + 1) // 2)
+def harmonic_of(
+    difference_set: Callable[[], tuple[int, np.ndarray]], complement: bool = False
+) -> Complex128[np.ndarray, "v k"]:
+    """:func:`harmonic` of a difference set that is made when needed, or of what it leaves of Z_v."""
+    v, members = difference_set()
+    return harmonic(v, np.setdiff1d(np.arange(v), members) if complement else members)
+
+
+def bent(m: int, complement: bool = False) -> Float64[np.ndarray, "n d"]:
+    """4^m equiangular lines of R^d, d = 2^{m−1}(2^m − 1) at 1/(2^m − 1), or 2^{m−1}(2^m + 1) at 1/(2^m + 1).
+
+    Characters of Z_2^{2m} on the support of a bent function, a difference set (Menon 1962; Dillon 1974), or beside it.
+    """
+    points = np.array(list(itertools.product((0, 1), repeat=2 * m)))
+    support = (points[:, :m] * points[:, m:]).sum(axis=1) % 2 != complement
+    signs = 1.0 - 2 * (points @ points[support].T % 2)
+    return signs / math.sqrt(signs.shape[1])
 
 
 def steiner(kind: str, order: int) -> np.ndarray:
-    """Steiner equiangular tight frame of a 2-(v, K, 1) design: v(r+1) lines at 1/r in b dimensions, r blocks a point.
+    """Steiner equiangular tight frame of a 2-(v, K, 1) design: v(r+1) lines at 1/r in b dimensions, r blocks per point.
 
-    ``kind``: "pairs" (of ``order`` points), "affine" or "projective" (plane of prime-power ``order``). Real where a
+    ``kind`` and ``order`` as in :func:`~contexts.packing.constructions.designs.design_incidence`. Real where a
     Hadamard matrix of order r + 1 is at hand, complex (Fourier) otherwise. Fickus, Mixon & Tremain 2012.
     """
     incidence = design_incidence(kind, order)
@@ -133,24 +90,11 @@ def naimark_complement(frame: np.ndarray) -> np.ndarray:
     return _from_gram(other, n - d)
 
 
+def complement_of_steiner(kind: str, order: int) -> np.ndarray:
+    """:func:`naimark_complement` of :func:`steiner`."""
+    return naimark_complement(steiner(kind, order))
+
+
 def _from_gram(gram: np.ndarray, d: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(gram)
     return vectors[:, -d:] * np.sqrt(values[-d:])
-
-
-def design_incidence(kind: str, order: int) -> np.ndarray:
-    """Block-point incidence, with every point in the same number of blocks and two points in exactly one."""
-    if kind == "pairs":
-        rows = [[int(k in pair) for k in range(order)] for pair in itertools.combinations(range(order), 2)]
-        return np.array(rows)
-    field, e = galois_field(order), np.arange(order)
-    x, y = np.repeat(e, order), np.tile(e, order)
-    lines = [field.sum(field.product(np.array(a), x), np.array(b)) == y for a in e for b in e] + [x == c for c in e]
-    affine = np.array(lines, int)
-    if kind == "affine":
-        return affine
-    if kind != "projective":
-        raise ValueError(f"a design here is 'pairs', 'affine' or 'projective', got {kind!r}")
-    classes = np.repeat(np.eye(order + 1, dtype=int), order, axis=0)  # a point at infinity for each parallel class
-    infinity = np.concatenate([np.zeros(order * order, int), np.ones(order + 1, int)])
-    return np.vstack([np.hstack([affine, classes]), infinity])

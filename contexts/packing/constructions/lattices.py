@@ -6,9 +6,10 @@ import itertools
 import math
 
 import numpy as np
+from jaxtyping import Float64, Int64
 
 
-def e8() -> np.ndarray:
+def e8() -> Float64[np.ndarray, "120 8"]:
     """120 lines of R^8 at 1/2 (the roots of E8 up to sign): the most possible (Delsarte, Goethals & Seidel 1977)."""
     roots = []
     for i, j in itertools.combinations(range(8), 2):
@@ -23,19 +24,19 @@ def e8() -> np.ndarray:
     return np.array(roots) / math.sqrt(2)
 
 
-def e7() -> np.ndarray:
+def e7() -> Float64[np.ndarray, "63 7"]:
     """63 lines of R^7 at 1/2: the roots of E8 orthogonal to one."""
     return _orthogonal_part(e8(), e8()[:1])
 
 
-def e6() -> np.ndarray:
+def e6() -> Float64[np.ndarray, "36 6"]:
     """36 lines of R^6 at 1/2: the roots of E8 orthogonal to two that meet at 60 degrees."""
     lines = e8()
     second = np.flatnonzero(np.abs(np.abs(lines @ lines[0]) - 0.5) < 1e-9)[0]
     return _orthogonal_part(lines, lines[[0, second]])
 
 
-def golay() -> np.ndarray:
+def golay() -> Int64[np.ndarray, "4096 24"]:
     """The 4096 words of the extended binary Golay code (24, 12, 8), a quadratic-residue code with a parity bit."""
     residues = {x * x % 23 for x in range(1, 23)}
     # generator of the cyclic code: shifts of the idempotent made of the residues or non-residues
@@ -46,7 +47,7 @@ def golay() -> np.ndarray:
     return coefficients @ basis % 2
 
 
-def leech() -> np.ndarray:
+def leech() -> Float64[np.ndarray, "98280 24"]:
     """98 280 lines of R^24 at 1/2: the shortest vectors of the Leech lattice up to sign, the most possible.
 
     Conway & Sloane, "Sphere Packings, Lattices and Groups", ch. 4, Sec. 11. An 18 MB array.
@@ -73,11 +74,29 @@ def leech() -> np.ndarray:
     return np.unique(np.round(vectors * np.sign(leading) * math.sqrt(32)), axis=0) / math.sqrt(32)
 
 
-def equiangular_276() -> np.ndarray:
+def equiangular_276() -> Float64[np.ndarray, "276 23"]:
     """276 equiangular lines of R^23 at 1/5, the most possible: pairs of Leech vectors with a given sum of norm 6.
 
     Lemmens & Seidel 1973; Conway & Sloane, ch. 10.
     """
+    total, halves, _ = _pairs_of_a_sum()
+    return _in_the_orthogonal_space(halves, total[None, :])
+
+
+def equiangular_176() -> Float64[np.ndarray, "176 22"]:
+    """176 equiangular lines of R^22 at 1/5, the most possible: those of :func:`equiangular_276` in a hyperplane.
+
+    It is orthogonal to the part of a Leech vector v of norm 4 with ⟨v, sum⟩ = 2 (its stabiliser is Higman and Sims's
+    group; Lemmens & Seidel 1973).
+    """
+    total, halves, vectors = _pairs_of_a_sum()
+    v = vectors[np.flatnonzero(np.abs(vectors @ total - 2) < 1e-9)[0]]
+    removed = np.vstack([total, v])
+    return _orthogonal_part(halves, removed)
+
+
+def _pairs_of_a_sum() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A sum s of norm 6 of two Leech vectors of norm 4, the unit differences of all pairs with it, all such vectors."""
     lines = leech() * 2  # the usual scale: norm 4, inner products 0, ±1, ±2
     vectors = np.vstack([lines, -lines])
     x = vectors[0]
@@ -86,7 +105,7 @@ def equiangular_276() -> np.ndarray:
     differences = 2 * members - total
     leading = np.take_along_axis(differences, np.argmax(np.abs(differences) > 1e-9, axis=1)[:, None], axis=1)
     half = np.unique(np.round(differences * np.sign(leading), 9), axis=0)
-    return _in_the_orthogonal_space(half / np.linalg.norm(half, axis=1, keepdims=True), total[None, :])
+    return total, half / np.linalg.norm(half, axis=1, keepdims=True), vectors
 
 
 def _orthogonal_part(lines: np.ndarray, removed: np.ndarray) -> np.ndarray:

@@ -25,6 +25,17 @@ def hadamard(order: int) -> np.ndarray | None:
     return None if half is None else np.kron(half, [[1, 1], [1, -1]])
 
 
+def has_hadamard(order: int) -> bool:
+    """Does :func:`hadamard` make a matrix of this order? Nothing is built."""
+    if order in (1, 2):
+        return True
+    if order % 4:
+        return False
+    if prime_power(order - 1) or (order % 8 == 4 and (order // 2 - 1) % 4 == 1 and prime_power(order // 2 - 1)):
+        return True
+    return has_hadamard(order // 2)
+
+
 def conference(q: int) -> np.ndarray | None:
     """Paley's conference matrix of order q + 1, C Cᵀ = q I: symmetric for q ≡ 1 mod 4, skew for q ≡ 3, else None."""
     if q % 2 == 0 or prime_power(q) is None:

@@ -10,11 +10,12 @@ import itertools
 import math
 
 import numpy as np
+from jaxtyping import Complex128, Float64
 
 OMEGA = np.exp(2j * np.pi / 3)
 
 
-def mitchell() -> np.ndarray:
+def mitchell() -> Complex128[np.ndarray, "126 6"]:
     """126 lines of C^6 at 1/2, the most possible: the mirrors of G34 (Mitchell 1914).
 
     45 lines e_i − ω^k e_j and 81 lines (ω^{a_1}, …, ω^{a_6}) with Σ a ≡ 0 mod 3, up to phases.
@@ -32,7 +33,7 @@ def mitchell() -> np.ndarray:
     return np.array(lines)
 
 
-def burkhardt() -> np.ndarray:
+def burkhardt() -> Complex128[np.ndarray, "45 5"]:
     """45 lines of C^5 at 1/2: the mirrors of G33, those of G34 orthogonal to one (Burkhardt's quartic)."""
     lines = mitchell()
     orthogonal = lines[np.abs(lines @ lines[0].conj()) < 1e-9]
@@ -40,7 +41,7 @@ def burkhardt() -> np.ndarray:
     return orthogonal @ basis.conj().T
 
 
-def witting() -> np.ndarray:
+def witting() -> Complex128[np.ndarray, "40 4"]:
     """40 lines of C^4 at 1/√3: the diameters of Witting's polytope, the mirrors of G32 (Coxeter 1974)."""
     lines = list(np.eye(4, dtype=complex))
     for a, b in itertools.product(range(3), repeat=2):
@@ -49,7 +50,7 @@ def witting() -> np.ndarray:
     return np.array([line / np.linalg.norm(line) for line in lines])
 
 
-def six_hundred_cell() -> np.ndarray:
+def six_hundred_cell() -> Float64[np.ndarray, "60 4"]:
     """60 lines of R^4 at cos 36°: the diameters of the 600-cell, the mirrors of H4 (Coxeter, "Regular Polytopes")."""
     golden = (1 + math.sqrt(5)) / 2
     points = [*np.eye(4), *(np.array(signs) / 2 for signs in itertools.product((1, -1), repeat=4) if signs[0] > 0)]

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from contexts.packing.best_known import best_known
 from contexts.packing.bounds.coherence_bounds import best_bound
 from contexts.packing.measure.gram import coherence, normalise, upper_blocks
-from contexts.packing.record_tables import record
+from contexts.packing.record_tables import TABLES, record
 
 DIGITS = 25
 MOST_PAIRS, MOST_ENTRIES = 5000, 400_000  # recomputed exactly: so many pairs, and numbers in them
@@ -27,8 +28,10 @@ def certify(vectors: np.ndarray) -> dict[str, Any]:
     """The certificate of an (n, d) matrix, as a dictionary for JSON.
 
     ``optimal`` is True only where a proved bound equals the coherence to 1e-9 (or n ≤ d and the coherence is 0), and
-    None otherwise: then nothing is claimed. ``below_record``: by more than 1e-9, perhaps the same packing with more
-    digits; ``new_record``: lower in the eighth decimal, which is when Game of Sloanes counts an improvement. Raises
+    None otherwise: then nothing is claimed. ``known`` is the lowest coherence known here, of the tables and of all
+    constructions; ``below_record``: lower than that by more than 1e-9, perhaps the same packing with more digits;
+    ``below_table``: lower in the eighth decimal, which is when Game of Sloanes counts an improvement, than a table of
+    the date ``table``, which others may have improved since. Raises
     ValueError as :func:`~contexts.packing.measure.coherence.normalise`.
     """
     unit = normalise(vectors)
@@ -39,7 +42,7 @@ def certify(vectors: np.ndarray) -> dict[str, Any]:
     squares = [exact_square(vectors[i], vectors[j]) for i, j in pairs[: max(1, MOST_ENTRIES // d)]]
     exact = max(squares, default=Fraction(0))
     bound, name = best_bound(d, n, field)
-    known = record(d, n, field)
+    row, known = record(d, n, field), best_known(d, n, field)
     return {
         "n": n,
         "d": d,
@@ -52,10 +55,13 @@ def certify(vectors: np.ndarray) -> dict[str, Any]:
         "bound": bound,
         "bound_name": name,
         "optimal": True if value <= bound * (1 + MATCH) + (1e-12 if n <= d else 0) else None,
-        "record": known.coherence if known else None,
-        "record_rounding": known.rounding if known else None,
-        "below_record": bool(known and value < known.coherence * (1 - 1e-9) - known.rounding),
-        "new_record": bool(known and value < known.coherence - 1e-8),
+        "record": row.coherence if row else None,
+        "record_rounding": row.rounding if row else None,
+        "table": f"{TABLES[field].name}, {TABLES[field].date}",
+        "known": known.coherence if known else None,
+        "known_source": known.source if known else None,
+        "below_record": bool(row and known and value < known.coherence * (1 - 1e-9) - known.rounding),
+        "below_table": bool(row and known and value < known.coherence - 1e-8),
         "sha256": hashlib.sha256(np.ascontiguousarray(vectors).tobytes()).hexdigest(),
     }
 

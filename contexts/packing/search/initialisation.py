@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contexts.packing.constructions.catalogue import Construction
+from contexts.packing.constructions.construction import Construction
 from contexts.packing.measure.gram import normalise
 from contexts.packing.search.symmetry import Symmetry, paulis, random_abelian, weyl_heisenberg
 

@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from contexts.packing.bounds.coherence_bounds import best_bound
-from contexts.packing.constructions.catalogue import LARGEST, Construction
+from contexts.packing.constructions.construction import LARGEST, Construction
 from contexts.packing.measure.gram import coherence, normalise
 from contexts.packing.search.initialisation import MOST, gaussian, most_free, parts, perturbed, symmetries, usable
 from contexts.packing.search.lbfgs import minimise

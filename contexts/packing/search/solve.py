@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from contexts.packing.best_known import best_known
 from contexts.packing.bounds.capacity import random_coherence
 from contexts.packing.bounds.coherence_bounds import best_bound
-from contexts.packing.constructions.catalogue import best_construction, catalogue
+from contexts.packing.constructions.catalogue import catalogue
+from contexts.packing.constructions.combine import best_construction
 from contexts.packing.measure.gram import coherence, normalise
 from contexts.packing.record_tables import record
 from contexts.packing.search.optimize import check_workable, optimize
@@ -48,14 +50,15 @@ def solve(
     """Look in the catalogue, then run ``optimize``; the lower coherence wins.
 
     Any n lines of a larger construction count as one. The search is left out where that meets a proved bound or the
-    record, starts from parts of constructions too where it does not, and stops at the shipped record (within its
-    rounding) unless ``beat_record``.
+    lowest coherence known here, starts from parts of constructions too where it does not, and stops at the lowest
+    coherence known (without ``constructions``: at the table's row) within its rounding unless ``beat_record``. A search
+    resumed with a newer table goes by that table.
     """
     check_workable(d, n)
     if state is not None:
         state.check_belongs(d, n, field)
     bound, _ = best_bound(d, n, field)
-    known = record(d, n, field)
+    known = best_known(d, n, field) if constructions else record(d, n, field)
     target = 0.0 if known is None or beat_record else known.coherence * (1 + 1e-10) + known.rounding
     built: tuple[float, np.ndarray, str] | None = None
     entry = best_construction(d, n, field) if constructions else None

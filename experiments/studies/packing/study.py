@@ -15,7 +15,8 @@ import numpy as np
 
 from contexts.packing.bounds import capacity
 from contexts.packing.bounds.coherence_bounds import welch
-from contexts.packing.constructions.catalogue import best_construction, catalogue
+from contexts.packing.constructions.catalogue import catalogue
+from contexts.packing.constructions.combine import best_construction
 from contexts.packing.measure.anisotropy import centring
 from contexts.packing.measure.coherence import measure
 from contexts.packing.measure.gram import coherence
