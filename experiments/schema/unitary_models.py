@@ -283,7 +283,7 @@ class RecurrentModel(BornReadout):
     field: Literal["complex", "real"] = "complex"
     """`complex`: unitaries; `real`: orthogonal matrices."""
     dim: PositiveInt = 64
-    """Dimension of the register. It carries at most log₂ dim bits of its past (Holevo)."""
+    """Dimension of the register. Any of n bits of its past is answered without error only where log₂ dim ≥ n."""
     factors: PositiveInt | None = None
     """Reflections a token, with transition householder; null is 2."""
     generators: PositiveInt | None = None

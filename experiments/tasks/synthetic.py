@@ -93,8 +93,8 @@ def copying(name: str, symbols: int, keep: int, blanks: int, seed: int, validati
         math.log(symbols + 2), 0.0, 1 / symbols, seed=seed, validation=validation, queries=recalled,
         notes=[
             f"Without memory: {memoryless:.5f} nats a step ({keep} ln {symbols} / {width}).",
-            f"A recurrent register needs {keep * math.log2(symbols):.0f} bits, so a dimension of {symbols}^{keep} "
-            "(Holevo); a register for each position does not.",
+            f"Without error a recurrent register needs {keep * math.log2(symbols):.0f} bits, so a dimension of "
+            f"{symbols}^{keep} (the random-access bound); a register for each position does not.",
         ],
     )  # fmt: skip
 

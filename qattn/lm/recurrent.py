@@ -2,8 +2,9 @@
 
     h_t = U(x_t) h_{t−1},   h_0 = |ψ₀⟩,   p(w | x_1..x_t) = ⟨h_t|E_w|h_t⟩
 
-Strictly unitary, natural for state tracking. By Holevo's bound such a register of dimension D carries at most log₂ D
-bits of its past, which a model with a register for each position (rung 2) is not limited by.
+Strictly unitary, natural for state tracking. Any one of n bits of its past is answered rightly with probability p only
+if log₂ D ≥ (1 − H₂(p)) n: the random-access bound of Ambainis, Nayak, Ta-Shma and Vazirani 2002. (Each position is a
+fresh run, so Holevo's bound limits one reading alone.) A model with a register for each position is not so limited.
 """
 
 from __future__ import annotations

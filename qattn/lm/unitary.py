@@ -2,9 +2,10 @@
 
     U(x) = W_L e^{iΘ_L(x)} ⋯ W_1 e^{iΘ_1(x)},   φ = U(x)|ψ₀⟩,   p(w|x) = ⟨φ|E_w|φ⟩
 
-Svozil, section XII: tokens are classical controls, the meaning register evolves by unitaries alone (Eq. 8), and one
-terminal measurement gives the next token by the Born rule (Eq. 6). Every position is its own experiment with its own
-copy of the register, because a causal norm-preserving mixing of positions would be diagonal.
+The meaning register evolves by unitaries alone (Svozil, Eq. 8) and one terminal measurement gives the next token by the
+Born rule (Eq. 6). Section XII.1 encodes tokens as quantum states; here they control the gates, as in the "controlled
+rotations" of XII.2, and every position is its own experiment with its own copy of the register: a matrix over positions
+that is causal and keeps norms would be diagonal.
 """
 
 from __future__ import annotations

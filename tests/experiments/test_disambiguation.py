@@ -108,3 +108,25 @@ def test_answers_follow_the_stated_law() -> None:
     assert one.facts()["metric"] == "val_nats"
     assert one.facts()["best"] == pytest.approx(-(answers(3)[0] * np.log(answers(3)[0])).sum())
     assert one.sample(2, (32, 32), np.random.default_rng(0))[0].shape == (2, 32)
+
+
+@pytest.mark.parametrize(("dim", "lost"), [(6, 0.116), (8, 0.0)])
+def test_what_the_best_softmax_of_few_dimensions_loses_of_what_can_be_learned(dim: int, lost: float) -> None:
+    """N = 3 in docs/ladder.md: states and readout are both free, so no dynamics with an affine softmax does better."""
+    n, senses = 3, 9
+    truth = torch.full((senses, senses), 1 / (n * (n + 1)), dtype=torch.float64).fill_diagonal_(1 / n)
+    entropy = -(truth[0] * truth[0].log()).sum().item()
+    generator = torch.Generator().manual_seed(0)
+    states, rows = (torch.randn(senses, dim, generator=generator, dtype=torch.float64) for _ in range(2))
+    best = torch.optim.LBFGS(
+        [states.requires_grad_(), rows.requires_grad_()], max_iter=2000, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> torch.Tensor:
+        best.zero_grad()
+        value = -(truth * (states @ rows.T).log_softmax(1)).sum(1).mean()
+        value.backward()
+        return value
+
+    best.step(loss)
+    assert (loss().item() - entropy) / (math.log(senses) - entropy) == pytest.approx(lost, abs=2e-3)
