@@ -330,3 +330,12 @@ def test_d_squared_lines_are_allowed_at_the_coherence_of_a_sic():
         upper = {name: b.function(d, 1 / math.sqrt(d + 1), "complex") for name, b in capacity.UPPER.items()}
         assert whole(upper["welch"], up=False) == whole(upper["alon"], up=False) == d * d
     assert whole(capacity.welch_capacity(12_288, 0.009020730909074992, "complex"), up=False) == 150_994_944
+
+
+def test_the_mean_nearest_neighbour_of_random_vectors():
+    """C^2: |cos|² is uniform, the mean root of the largest of n − 1 is (n−1)/(n−1/2). R^256, n = 20,000: measured."""
+    for n in (2, 3, 50, 10_000):
+        assert capacity.mean_nearest(2, n, "complex") == pytest.approx((n - 1) / (n - 0.5), rel=1e-7)
+    assert capacity.mean_nearest(3, 2, "real") == pytest.approx(1 / 2, rel=1e-7)  # uniform on [0, 1]: Archimedes
+    assert capacity.mean_nearest(256, 20_000, "real") == pytest.approx(0.25751, rel=2e-4)
+    assert (capacity.mean_nearest(7, 1, "real"), capacity.mean_nearest(1, 9, "real")) == (0, 1)

@@ -437,6 +437,30 @@ def test_figures_have_points_and_a_key_for_every_kind_of_curve():
     np.testing.assert_allclose(sorted(segment[0][1] for segment in tied), welch)
 
 
+def test_embeddings_are_drawn_wherever_the_key_shows_a_star():
+    from experiments.schema.packing_file import PackingStudy
+    from experiments.studies.packing import packing_figures, study
+
+    small = PackingStudy(fields=("real",), tolerances=(0.3,), dimensions=(8,), points=6)
+    curves, dots = study.all_curves(small), study.constructed(small)
+    fits = study.fitted(curves, small)
+    sample = np.random.default_rng(0).uniform(0, 0.9, 4000)
+    given = {"kind": "embedding", "field": "real", "d": 50, "n": 1000, "coherence": 0.97, "welch": 0.1, "random": 0.5,
+             "how": "some/table.npy"}  # fmt: skip
+    for points, samples, stars in (
+        (dots, {}, 0),
+        ([*dots, given], {"table.npy": (50, "real", {"as given": sample})}, 1),
+    ):
+        drawn = packing_figures.draw(small, curves, points, fits, [], samples)
+        for name in ("real-against-d", "real-against-eps", "coherence-against-load"):
+            axes = drawn[name][1].axes[0]
+            assert len([line for line in axes.lines if line.get_marker() == "*"]) == stars, name
+            text = axes.get_legend().get_title().get_text() + " ".join(t.get_text() for t in axes.get_legend().texts)
+            assert ("★" in text or "embedding" in text) == bool(stars), name
+    place = next(line for line in drawn["real-against-eps"][1].axes[0].lines if line.get_marker() == "*")
+    assert place.get_xdata()[0] == pytest.approx(np.quantile(sample, 0.999))
+
+
 def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
     import signal
 

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float64, Shaped
 from scipy.linalg import block_diag
 
-from contexts.packing.bounds.coherence_bounds import best_bound
+from contexts.packing.bounds.coherence_bounds import welch
 from contexts.packing.constructions.catalogue import catalogue, members
 from contexts.packing.constructions.construction import Construction
 from contexts.packing.constructions.galois import prime_power
@@ -76,7 +76,7 @@ def best_construction(d: int, n: int, field: str) -> Construction | None:
 def _lowest(d: int, n: int, field: str, known: float) -> Construction | None:
     """A buildable combination of at least n lines below the coherence ``known``, if there is one."""
     found = None
-    low, high = best_bound(d, n, field)[0], known * (1 - 1e-9)
+    low, high = welch(d, n, field) or 0.0, known * (1 - 1e-9)
     while high - low > 1e-9 * high:
         eps = (low + high) / 2 if found is not None else high
         best = _combined(d, _best_steps(d, eps, field, True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 LN10 = math.log(10)
-KEY = "◆ construction   ● optimised   · random   ★ embedding"
+SIGNS = {"construction": "◆", "optimised": "●", "random": "·", "embedding": "★"}
+TYPICAL = 0.999  # the quantile of |cos| at which an embedding is drawn: its largest belongs to two near-synonyms
 MARKS = {"construction": "D", "random": ".", "optimised": "o", "embedding": "*"}
 
 
@@ -36,7 +39,8 @@ def captions(study: PackingStudy) -> dict[str, str]:
         texts |= {
             f"{field}-against-d": f"Vectors of {space}^d that fit at tolerance ε: proved to exist, and at most.",
             f"{field}-against-eps": f"N against ε in {space}^d: the proved band, packings as points, the paper's two "
-            "exponentials dashed, and a cross where the upper one falls below d, which always fit.",
+            "exponentials dashed, and a cross where the upper one falls below d, which always fit. Embeddings at the "
+            "quantile of |cos| that 0.1 % of their pairs exceed.",
             f"{field}-collapse": f"ln N / (ε²d) against ε√d in {space}^d. The paper's upper form would be a ceiling; "
             "constructions and the upper curves rise without limit towards ε = 1/√d: the factor ln(1/ε).",
         }
@@ -57,8 +61,14 @@ def draw(
     for field in study.fields:
         mine = [row for row in curves if row["field"] == field]
         dots = [row for row in points if row["field"] == field]
+        typical = [
+            row | {"coherence": float(np.quantile(samples[name][2]["as given"], TYPICAL)), "name": name}
+            for row in dots
+            if row["kind"] == "embedding" and (name := Path(row["how"]).name) in samples
+        ]
         made[f"{field}-against-d"] = against_dimension(mine, dots, study)
-        made[f"{field}-against-eps"] = against_tolerance(mine, dots, [f for f in fits if f["field"] == field], study)
+        fitted = [fit for fit in fits if fit["field"] == field]
+        made[f"{field}-against-eps"] = against_tolerance(mine, dots, fitted, study, typical)
         made[f"{field}-collapse"] = collapse(mine, dots, study)
     if len(study.fields) == 2:
         made["real-against-complex"] = real_against_complex(study)
@@ -73,7 +83,7 @@ def draw(
 
 
 def against_dimension(curves: Rows, points: Rows, study: PackingStudy) -> Figure:
-    """Packings are drawn in the colour of the tightest tolerance of the study that they meet."""
+    """Packings are drawn in the colour of the tightest tolerance of the study that they meet; embeddings in grey."""
     figure, axes = _canvas(3.6)
     for k, eps in enumerate(study.tolerances):
         color = PALETTE[k % len(PALETTE)]
@@ -81,16 +91,22 @@ def against_dimension(curves: Rows, points: Rows, study: PackingStudy) -> Figure
         high = _line(curves, "levenshtein", along="dimension", eps=eps)
         _band(axes, low, high, "d", color, f"ε = {eps:g}")
     for row in points:
+        if row["kind"] == "embedding":
+            axes.plot(row["d"], math.log10(row["n"]), MARKS["embedding"], color=FAINT, ms=8, mec=INK, mew=0.4)
+            continue
         met = [(eps, k) for k, eps in enumerate(study.tolerances) if row["coherence"] <= eps * (1 + 1e-12)]
         if met:
             color = PALETTE[min(met)[1] % len(PALETTE)]
             axes.plot(row["d"], math.log10(row["n"]), MARKS[row["kind"]], color=color, ms=5, mec=INK, mew=0.4)
     axes.set(xscale="log", yscale="symlog", xlabel="dimension d", ylabel="log₁₀ N", ylim=(0, None))
-    _legend(axes, f"{KEY}   (coherence at most ε)")
+    _legend(axes, f"{_key(points)}   (coherence at most ε; grey: whatever its coherence)")
     return figure
 
 
-def against_tolerance(curves: Rows, points: Rows, fits: Rows, study: PackingStudy) -> Figure:
+def against_tolerance(
+    curves: Rows, points: Rows, fits: Rows, study: PackingStudy, typical: Sequence[dict[str, Any]] = ()
+) -> Figure:
+    """The proved band with packings of the study's dimensions, and embeddings at a high quantile of |cos|."""
     figure, axes = _canvas(4.2)
     for k, d in enumerate(study.dimensions):
         color = PALETTE[k % len(PALETTE)]
@@ -107,14 +123,19 @@ def against_tolerance(curves: Rows, points: Rows, fits: Rows, study: PackingStud
                 axes.plot(eps, constant * eps**2 * d / LN10, color=color, lw=0.9, ls=DASHES[1], alpha=0.8)
             axes.plot(fit["breaks_below"], math.log10(d), "x", color=color, ms=7, mew=1.6)
         for row in points:
-            if row["d"] == d:
+            if row["d"] == d and row["kind"] != "embedding":
                 axes.plot(
                     row["coherence"], math.log10(row["n"]), MARKS[row["kind"]], color=color, ms=5, mec=INK, mew=0.4
                 )
+    for row in typical:
+        axes.plot(row["coherence"], math.log10(row["n"]), MARKS["embedding"], color=FAINT, ms=9, mec=INK, mew=0.4)
+        label = f" {row['name']}, d = {row['d']:,}".replace("$", r"\$")
+        axes.annotate(label, (row["coherence"], math.log10(row["n"])), fontsize=7, color=FAINT, va="center")
     axes.set(xscale="log", yscale="symlog", xlabel="tolerance ε", ylabel="log₁₀ N", ylim=(0, None))
     bands = "thick: Levenshtein; thin: greedy; dotted: Welch; dash-dot: union bound"
     paper = "dashed: the paper's two exponentials; × the upper one falls below d"
-    _legend(axes, f"{KEY}\n{bands}\n{paper}")
+    shown = f"; ★ at the {TYPICAL:.1%} quantile of |cos|" if typical else ""
+    _legend(axes, f"{_key([row for row in points if row['kind'] != 'embedding'])}{shown}\n{bands}\n{paper}")
     return figure
 
 
@@ -216,6 +237,12 @@ def misread(read: Rows) -> Figure:
     axes.set_ylim(0, 1)
     _legend(axes, "lines: a normal law with spread √(k · mean cos²)")
     return figure
+
+
+def _key(points: Rows) -> str:
+    """The signs of the kinds of points that are drawn."""
+    kinds = {row["kind"] for row in points}
+    return "   ".join(f"{sign} {kind}" for kind, sign in SIGNS.items() if kind in kinds)
 
 
 def _line(curves: Rows, name: str, **where: Any) -> Rows:
