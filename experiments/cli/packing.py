@@ -39,8 +39,10 @@ def optimize(
     seed: Annotated[
         int | None, typer.Option(help="Seed of every random number (0, or the saved search's).", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File for the vectors (.npy), others beside.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state saved beside --out.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the vectors (.npy), others beside it; default in runs/packings.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the state saved beside --out.")] = False,
     beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
     constructions: Annotated[bool, typer.Option(help="Look among the explicit constructions first.")] = True,
     as_json: Json = False,
@@ -53,10 +55,12 @@ def optimize(
     from contexts.packing.search.optimize import check_workable
     from contexts.packing.search.search_state import State
     from contexts.packing.search.solve import solve
+    from experiments.runs import state_file
+    from experiments.runs.claim import locked
+    from experiments.runs.interrupt import held_interrupt
     from experiments.studies.packing.saved_search import (
         certificate_path,
         check_writable,
-        first_interrupt,
         load_state,
         save,
         save_state,
@@ -70,7 +74,7 @@ def optimize(
     if rounds is not None and rounds < 1:
         raise UserError(f"--rounds: expected at least 1, got {rounds}")
     _check_seed(seed)
-    out = out or Path(f"packing_{field.value}_d{d}_n{n}.npy")
+    out = out or Path("runs", "packings", f"{field.value}_d{d}_n{n}.npy")
     if out.suffix != ".npy":
         raise UserError(f"--out {out}: expected a name that ends in .npy")
     check_writable(out.parent, f"--out {out}")
@@ -89,21 +93,22 @@ def optimize(
             clock = f"round {state.round}, {time.process_time() - started:.0f} s"
             print(f"{clock}: coherence {state.coherence:.10f} ({state.how})", end=end, file=sys.stderr, flush=True)
 
-    with blame("--d, --n"), first_interrupt() as interrupted:
-        solution = solve(
-            d, n, field.value, seed=seed or 0, seconds=seconds, rounds=rounds, constructions=constructions,
-            beat_record=beat_record, state=state, progress=progress, stop=interrupted,
-        )  # fmt: skip
-    proof = certify(solution.vectors)
-    save(
-        out,
-        solution.vectors,
-        {"how": solution.how, "seed": solution.state.seed, "rounds": solution.state.round, **proof},
-    )
+    with locked(out.with_name(f".{out.stem}.lock"), f"{out}: another qattn is searching there"):
+        if not resume:
+            state_file.remove(state_path(out))  # else a damaged state of this search could give way to one of another
+        with blame("--d, --n"), held_interrupt() as interrupted:
+            solution = solve(
+                d, n, field.value, seed=seed or 0, seconds=seconds, rounds=rounds, constructions=constructions,
+                beat_record=beat_record, state=state, progress=progress, stop=interrupted,
+            )  # fmt: skip
+        proof = certify(solution.vectors)
+        made = {"how": solution.how, "seed": solution.state.seed, "rounds": solution.state.round}
+        save(out, solution.vectors, made | proof)
+        if interrupted():
+            save_state(state_path(out), solution.state)
     if interrupted():
-        save_state(state_path(out), solution.state)
         best = f"the best so far, coherence {proof['coherence']:.10f}"
-        print(f"qattn: stopped; {best}, is in {out}; --resume goes on", file=sys.stderr)
+        print(f"qattn: stopped; {best}, is in {out}; --resume continues", file=sys.stderr)
         sys.exit(130)
     record = proof["record"]
     result: dict[str, Any] = {
@@ -217,10 +222,14 @@ def capacity(
     field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
     vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the study's report.")] = Path("packing-report"),
+    out: Annotated[Path | None, typer.Option(help="The folder of a study's results; default runs/NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")] = False,
     as_json: Json = False,
 ) -> None:
     """How many vectors fit: proved bounds from both sides and the largest explicit packing, at a point or as a study.
+
+    Repeating a study's command continues it: points that are done are kept.
 
     Example: `qattn packing capacity --d 8 --eps 0.5 --field real`
     """
@@ -241,8 +250,11 @@ def capacity(
     from experiments.schema.packing_file import load_packing
     from experiments.studies.packing.study import run
 
-    settings = load_packing(_config_path(config), overrides or ())
-    result = run(settings, out, tuple(vectors or ()), quiet=as_json)
+    if resume and fresh:
+        raise UserError("--resume --fresh: expected one of the two, got both")
+    path = _config_path(config)
+    settings = load_packing(path, overrides or ())
+    result = run(settings, out or Path("runs", path.stem), tuple(vectors or ()), fresh=fresh, quiet=as_json)
     if as_json:
         print(json.dumps(result, allow_nan=False))
     else:

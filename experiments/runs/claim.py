@@ -26,14 +26,24 @@ def claimed(out: Path, marker: str, kind: str) -> Iterator[Path]:
         raise UserError(f"{out} is a file; --out wants a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / marker).exists() and not (out / LOCK).exists():
         raise UserError(f"{out} holds something else than {kind}; choose another --out")
-    out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / LOCK, timeout=0)
+    with locked(out / LOCK, f"{out}: another qattn is running {kind} there"):
+        sweep(out)
+        yield out
+
+
+@contextlib.contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock file ``path``, whose folder is made where it is missing.
+
+    Raises :class:`UserError`, beginning with ``busy``, while another process holds it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=0)
     try:
         lock.acquire()
     except Timeout:
-        raise UserError(f"{out}: another qattn is running {kind} there; wait for it or choose another --out") from None
+        raise UserError(f"{busy}; wait for it or choose another --out") from None
     try:
-        sweep(out)
-        yield out
+        yield
     finally:
         lock.release()

@@ -15,8 +15,7 @@ TENSOR, TUPLE, PAIRS = "$tensor", "$tuple", "$pairs"
 
 def save_tree(path: Path, tree: dict[str, Any]) -> None:
     """Keep ``tree`` in a state file, and the state before it beside it."""
-    tensors: dict[str, Tensor] = {}
-    packed = _pack(tree, "", tensors)
+    tensors, packed = pack(tree)
     state_file.save_next(path, tensors, {"tree": packed})
 
 
@@ -27,12 +26,34 @@ def load_tree(path: Path, fix: str) -> tuple[dict[str, Any], str | None]:
     """
     tensors, data, problem = state_file.load_newest(path, fix)
     try:
-        tree = _unpack(data["tree"], tensors)
+        tree = unpack(data["tree"], tensors)
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise UserError(f"{path}: not a state of this kind of work ({error!r}); {fix}") from None
     if not isinstance(tree, dict):
         raise UserError(f"{path}: not a state of this kind of work; {fix}")
     return tree, problem
+
+
+def pack(tree: Any) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of a nested state by name, and the rest of it as JSON that says where they were."""
+    tensors: dict[str, Tensor] = {}
+    packed = _pack(tree, "", tensors)
+    return tensors, packed
+
+
+def unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """The nested state that :func:`pack` took apart. Raises ``KeyError`` for a tensor that is not there."""
+    if isinstance(value, list):
+        return [unpack(item, tensors) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if TENSOR in value:
+        return tensors[value[TENSOR]]
+    if TUPLE in value:
+        return tuple(unpack(item, tensors) for item in value[TUPLE])
+    if PAIRS in value:
+        return {key: unpack(item, tensors) for key, item in value[PAIRS]}
+    return {key: unpack(item, tensors) for key, item in value.items()}
 
 
 def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
@@ -48,17 +69,3 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
         items = [_pack(item, f"{name}.{index}", tensors) for index, item in enumerate(value)]
         return {TUPLE: items} if isinstance(value, tuple) else items
     return value
-
-
-def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
-    if isinstance(value, list):
-        return [_unpack(item, tensors) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if TENSOR in value:
-        return tensors[value[TENSOR]]
-    if TUPLE in value:
-        return tuple(_unpack(item, tensors) for item in value[TUPLE])
-    if PAIRS in value:
-        return {key: _unpack(item, tensors) for key, item in value[PAIRS]}
-    return {key: _unpack(item, tensors) for key, item in value.items()}

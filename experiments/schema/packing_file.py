@@ -58,7 +58,9 @@ class PackingStudy(Strict):
     optimised: tuple[Size, ...] = ()
     """Packings to optimise."""
     seconds: Positive = 5.0
-    """CPU seconds for each optimised packing."""
+    """CPU seconds for each optimised packing, where `rounds` is null."""
+    rounds: PositiveInt | None = None
+    """Rounds of each search instead of seconds: the packings then depend on the seed alone."""
     embeddings: tuple[str, ...] = ()
     """Files of vectors (.npy, .safetensors, text) or run folders to add as points, relative to this file."""
     interference: InterferenceStudy | None = None

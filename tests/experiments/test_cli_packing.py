@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from experiments.cli import main
+from experiments.runs import state_file
+from experiments.runs.state_tree import load_tree, save_tree
 
 
 @pytest.fixture
@@ -229,55 +231,89 @@ def test_study_writes_report_figures_and_numbers(qattn, tmp_path):
     assert (code, "fewer active features than features" in err) == (2, True)
 
 
-def damage(name, path):
-    """Overwrite a saved search as the name says."""
-    with np.load(path) as file:
-        parts = dict(file)
-    parts["vectors"] = parts["vectors"].copy()
-    if name == "empty":
-        path.write_bytes(b"")
-    elif name == "cut":
-        path.write_bytes(path.read_bytes()[:200])
-    elif name == "an .npy by its content":
-        with path.open("wb") as out:
-            np.save(out, np.eye(3))
-    else:
-        if name == "scalar numbers":
-            parts["numbers"] = np.array(3)
-        elif name == "scalar coherences":
-            parts["coherences"] = np.array(0.5)
-        elif name == "zero vector":
-            parts["vectors"][0, 0] = 0
-        elif name == "NaN":
-            parts["vectors"][0, 0, 0] = np.nan
-        elif name == "shape":
-            parts["vectors"] = parts["vectors"][:, :-1]
-        elif name == "wrong coherence":
-            parts["coherences"] = parts["coherences"] - 0.1
-        elif name == "empty pool":
-            parts |= {key: parts[key][:0] for key in ("coherences", "vectors", "how")}
-        elif name == "objects":
-            parts["how"] = np.array([{}], dtype=object)
-        np.savez(path, allow_pickle=True, **parts)
+def changed(key, change):
+    """The saved search with one entry changed, checksums and all."""
+
+    def apply(path):
+        tree, _ = load_tree(path, "")
+        for place in [tree] if key in tree else tree["pool"]:
+            place[key] = change(place[key])
+        save_tree(path, tree)
+
+    return apply
 
 
-DAMAGES = (
-    "empty", "cut", "an .npy by its content", "scalar numbers", "scalar coherences", "zero vector", "NaN", "shape",
-    "wrong coherence", "empty pool", "objects",
-)  # fmt: skip
+def alone(change):
+    """The newest state changed, and none before it."""
+
+    def apply(path):
+        path.write_bytes(change(path.read_bytes()))
+        state_file.previous(path).unlink(missing_ok=True)
+
+    return apply
+
+
+def without_first(vectors):
+    vectors[0] = 0
+    return vectors
+
+
+DAMAGES = {
+    "empty": alone(lambda raw: b""),
+    "cut": alone(lambda raw: raw[:200]),
+    "a bit": alone(lambda raw: raw[:-1] + bytes([raw[-1] ^ 1])),
+    "an .npy by its content": alone(lambda raw: b"\x93NUMPY" + raw),
+    "a dimension in words": changed("d", lambda d: "three"),
+    "coherence in words": changed("coherence", lambda value: None),
+    "zero vector": changed("vectors", without_first),
+    "NaN": changed("vectors", lambda vectors: vectors * math.nan),
+    "shape": changed("vectors", lambda vectors: vectors[:-1]),
+    "wrong coherence": changed("coherence", lambda value: value - 0.1),
+    "empty pool": changed("pool", lambda pool: []),
+    "no pool": changed("pool", lambda pool: None),
+}
 
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_search_is_refused_in_one_sentence(qattn, tmp_path, name):
     arguments = ("optimize", "--d", 3, "--n", 5, "--no-constructions", "--out", "a.npy")
     assert qattn(*arguments, "--rounds", 1)[0] == 0
-    damage(name, tmp_path / "a.state.npz")
+    DAMAGES[name](tmp_path / "a.state.safetensors")
     code, _, err = qattn(*arguments, "--resume", "--rounds", 2)
     assert code == 2
-    assert "a.state.npz: not a saved search (" in err
+    assert "a.state.safetensors: " in err
     assert "remove it and run without --resume" in err
-    assert "allow_pickle" not in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_search_of_the_old_version_is_refused_by_name(qattn, tmp_path):
+    np.savez(tmp_path / "a.state.npz", numbers=np.arange(5))
+    code, _, err = qattn("optimize", "--d", 3, "--n", 5, "--out", "a.npy", "--resume")
+    assert (code, "a.state.npz: a search of qattn 0.1.0" in err, len(err.splitlines())) == (2, True, 1)
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_a_damaged_search_gives_way_to_the_one_before(tmp_path, capsys, field):
+    from contexts.packing.measure.gram import coherence, normalise
+    from contexts.packing.search.search_state import Found, State
+    from experiments.studies.packing.saved_search import load_state, save_state
+
+    rng = np.random.default_rng(0)
+    path = tmp_path / "a.state.safetensors"
+    states = []
+    for made in (1, 2):
+        vectors = normalise(
+            rng.standard_normal((5, 3)) + (1j * rng.standard_normal((5, 3)) if field == "complex" else 0)
+        )
+        states.append(State(3, 5, field, 7, made, 1, [Found(coherence(vectors), vectors, "random", made == 2)]))
+        save_state(path, states[-1])
+    for expected in (states[1], states[0]):
+        found = load_state(path)
+        assert (found.round, found.seed, found.hits, found.field) == (expected.round, 7, 1, field)
+        assert [item._replace(vectors=0) for item in found.pool] == [item._replace(vectors=0) for item in expected.pool]
+        np.testing.assert_array_equal(found.vectors, expected.vectors)
+        path.write_bytes(path.read_bytes()[:-1])
+    assert "the state before it is used" in capsys.readouterr().err
 
 
 def test_resume_keeps_the_seed_of_the_search(qattn, tmp_path):
@@ -478,6 +514,79 @@ def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monke
         patch.setattr("contexts.packing.search.optimize.anneal", interrupted)
         code, _, err = qattn(*arguments)
     assert code == 130
-    assert "is in a.npy; --resume goes on" in err
+    assert "is in a.npy; --resume continues" in err
     assert np.load(tmp_path / "a.npy").shape == (13, 3)
     assert qattn(*arguments, "--resume", "--rounds", 1)[0] == 0
+
+
+KILLED = """
+packing:
+  fields: [real, complex]
+  tolerances: [0.3]
+  dimensions: [4]
+  points: 4
+  random: [{d: 4, n: 12}, {d: 4, n: 9, field: complex}]
+  optimised: [{d: 3, n: 8}, {d: 2, n: 4}]
+  rounds: 2
+  embeddings: [vectors.npy]
+  interference: {d: 8, n: [16], active: [1, 2], trials: 5}
+"""
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """The study without its figures, which cost more than its numbers here."""
+    from experiments.studies.packing import study
+
+    monkeypatch.setattr(study, "draw", lambda *_: {})
+    return study
+
+
+def test_a_study_killed_again_and_again_ends_as_if_it_had_not_been(qattn, tmp_path, monkeypatch, study):
+    """Killed while measuring, between two rounds of a search, before the second search, and before the report."""
+    (tmp_path / "small.yaml").write_text(KILLED)
+    np.save(tmp_path / "vectors.npy", np.random.default_rng(0).standard_normal((20, 5)))
+    arguments = ("capacity", "--config", "small.yaml", "--json")
+    for step, last in (("embedding_point", 1), ("save_state", 2), ("solve", 2), ("report", 1)):
+        calls, original = [], getattr(study, step)
+
+        def killed(*arguments, step=original, calls=calls, last=last, **options):
+            calls.append(1)
+            if len(calls) == last:
+                raise MemoryError
+            return step(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(study, step, killed)
+            with pytest.raises(MemoryError):
+                qattn(*arguments, "--out", "killed")
+    code, told, _ = qattn(*arguments, "--out", "killed")
+    assert code == 0
+    assert qattn(*arguments, "--out", "whole")[0] == 0
+    for name in ("points.csv", "curves.csv", "interference.csv", "fits.csv"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    # again: nothing is computed; more packings extend the study; other settings are refused
+    with monkeypatch.context() as patch:
+        for name in ("solve", "interference_rows", "embedding_point"):
+            patch.setattr(study, name, None)
+        assert qattn(*arguments, "--out", "killed")[1] == told
+        grown = ("--set", "packing.random=[{d: 5, n: 12}]", "--set", "packing.optimised=[{d: 3, n: 8}]")
+        assert qattn(*arguments, "--out", "killed", *grown)[0] == 0
+    code, _, err = qattn(*arguments, "--out", "killed", "--set", "packing.rounds=4")
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "killed holds a packing study with other settings (rounds was 2, now 4); choose another --out" in err
+
+
+@pytest.mark.usefixtures("study")
+def test_a_damaged_or_exchanged_part_is_one_sentence(qattn, tmp_path):
+    (tmp_path / "small.yaml").write_text(KILLED.replace("  optimised: [{d: 3, n: 8}, {d: 2, n: 4}]\n", ""))
+    np.save(tmp_path / "vectors.npy", np.eye(5))
+    arguments = ("capacity", "--config", "small.yaml", "--out", "out")
+    assert qattn(*arguments)[0] == 0
+    first, second = sorted((tmp_path / "out" / "parts").glob("random*"))
+    whole = first.read_bytes()
+    for raw in (second.read_bytes(), whole[:-1] + bytes([whole[-1] ^ 1]), whole[:40]):
+        first.write_bytes(raw)
+        code, _, err = qattn(*arguments)
+        assert (code, f"{first.relative_to(tmp_path)}: " in err) == (2, True)
+        assert err.splitlines()[-1].endswith("delete it and repeat the command")

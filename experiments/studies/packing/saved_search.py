@@ -1,27 +1,24 @@
-"""A search on disk: vectors (.npy), certificate (.json) and the search's state (.state.npz)."""
+"""A search on disk: vectors (.npy), certificate (.json) and the search's state (.state.safetensors)."""
 
 from __future__ import annotations
 
 import io
 import os
-import signal
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from contexts.packing.search.search_state import Found, State
 from experiments.errors import UserError
+from experiments.runs import state_file
 from experiments.runs.atomic_files import write_bytes, write_json
+from experiments.runs.state_tree import load_tree, save_tree
 
-MEND = "remove it and run without --resume"
-#: what numpy and zipfile raise for a file that is not what its name says
-DAMAGED = (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, NotImplementedError, RuntimeError,
-           zipfile.BadZipFile, zlib.error)  # fmt: skip
+FIX = "remove it and run without --resume"
 
 
 def reason(error: BaseException) -> str:
@@ -41,25 +38,9 @@ def check_writable(folder: Path, what: str) -> None:
         raise UserError(f"{what}: the folder {there} cannot be written to; choose another place")
 
 
-@contextmanager
-def first_interrupt() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C only sets a flag, so that the work can be saved; a second one stops at once."""
-    pressed = False
-
-    def note(*_: object) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def state_path(out: Path) -> Path:
-    return out.with_suffix(".state.npz")
+    """Where the state of the search for the vectors ``out`` lies."""
+    return out.with_suffix(".state.safetensors")
 
 
 def certificate_path(out: Path) -> Path:
@@ -74,32 +55,48 @@ def save(out: Path, vectors: np.ndarray, certificate: dict[str, Any]) -> None:
 
 
 def save_state(path: Path, state: State) -> None:
-    data = io.BytesIO()
-    np.savez(
-        data,
-        numbers=np.array([state.d, state.n, state.seed, state.round, state.hits]),
-        field=np.array(state.field),
-        coherences=np.array([item.coherence for item in state.pool]),
-        vectors=np.array([item.vectors for item in state.pool]),
-        how=np.array([item.how for item in state.pool], dtype=str),
-        polished=np.array([item.polished for item in state.pool], dtype=bool),
-    )
-    write_bytes(path, data.getvalue())
+    """Keep all that the search needs to go on, and the state before it beside it."""
+    pool = [
+        {
+            "coherence": float(one.coherence),
+            "vectors": _as_real(one.vectors),
+            "how": one.how,
+            "polished": bool(one.polished),
+        }
+        for one in state.pool
+    ]
+    numbers = {"d": state.d, "n": state.n, "field": state.field, "seed": state.seed}
+    save_tree(path, {**numbers, "round": state.round, "hits": state.hits, "pool": pool})
 
 
 def load_state(path: Path) -> State:
-    """Raises :class:`UserError` for a file that is missing, or damaged: what it holds is checked and measured."""
-    if not path.is_file():
+    """The search that :func:`save_state` kept.
+
+    Raises :class:`UserError` for a file that is missing, damaged or no search's: what it holds is checked and measured.
+    """
+    if not state_file.exists(path):
+        if (old := path.with_suffix(".npz")).exists():
+            raise UserError(f"{old}: a search of qattn 0.1.0, which this version does not resume; run without --resume")
         raise UserError(f"{path}: no saved search to resume; run once without --resume")
-    if not zipfile.is_zipfile(path):
-        raise UserError(f"{path}: not a saved search (no .npz archive); {MEND}")
+    tree, warning = load_tree(path, FIX)
+    if warning is not None:
+        print(f"qattn: {warning}", file=sys.stderr)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            d, n, seed, rounds, hits = (int(v) for v in file["numbers"])
-            columns = (file["coherences"].tolist(), file["vectors"], file["how"].tolist(), file["polished"].tolist())
-            pool = sorted((Found(*row) for row in zip(*columns, strict=True)), key=lambda item: item.coherence)
-            state = State(d, n, str(file["field"]), seed, rounds, hits, pool)
+        pool = [Found(**{**item, "vectors": _as_complex(item["vectors"], tree["field"])}) for item in tree.pop("pool")]
+        state = State(**tree, pool=sorted(pool, key=lambda item: item.coherence))
         state.check()
-    except DAMAGED as error:
-        raise UserError(f"{path}: not a saved search ({reason(error)}); {MEND}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise UserError(f"{path}: not a saved search ({reason(error)}); {FIX}") from error
     return state
+
+
+def _as_real(vectors: np.ndarray) -> Tensor:
+    """Complex vectors as pairs of real numbers, (n, d, 2): safetensors has no complex numbers in double precision."""
+    tensor = torch.from_numpy(np.ascontiguousarray(vectors))
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def _as_complex(tensor: Tensor, field: str) -> np.ndarray:
+    whole = torch.view_as_complex(tensor) if field == "complex" else tensor
+    array: np.ndarray = whole.numpy()
+    return array

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import itertools
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from contexts.packing.bounds import capacity
 from contexts.packing.bounds.coherence_bounds import welch
@@ -23,9 +27,12 @@ from contexts.packing.measure.gram import coherence
 from contexts.packing.measure.interference import interference, random_spread, tight_spread
 from contexts.packing.search.solve import solve
 from experiments.errors import blame
+from experiments.runs import state_file
 from experiments.runs.atomic_files import write_bytes, write_json, write_text
-from experiments.schema.packing_file import PackingStudy
-from experiments.studies.packing.saved_search import check_writable
+from experiments.runs.interrupt import held_interrupt
+from experiments.runs.parts import Parts, parts_of
+from experiments.schema.packing_file import PackingStudy, Size
+from experiments.studies.packing.saved_search import check_writable, load_state, save_state
 from experiments.studies.packing.vector_files import load_all
 from experiments.studies.packing.vectors import Vectors
 
@@ -40,13 +47,20 @@ CURVES = {
     "alon": capacity.alon,
 }
 SIDE = dict.fromkeys(("greedy", "union bound", "johnson-lindenstrauss"), "lower")
+GROWING = {"name", "random", "optimised", "embeddings"}
+"""Of a study: what a folder takes more of, since each entry is a part of its own (and a name changes nothing)."""
 FIT_FROM = 0.2  # the paper's C is fitted to the upper curve at this ε and above; below, the form breaks
 
 
-def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: bool = False) -> dict[str, Any]:
-    """Compute everything, write ``report.html``, ``figures/``, ``curves.csv``, ``points.csv``, ``interference.csv``."""
-    from experiments.report.canvas import inline, svg
-    from experiments.studies.packing import packing_figures, packing_page
+def run(
+    study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), *, fresh: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Compute everything, write ``report.html``, ``figures/``, ``curves.csv``, ``points.csv``, ``interference.csv``.
+
+    Each point is kept as soon as it is done, so that a killed study resumes. More packings and embeddings extend the
+    study of a folder; other settings are refused (``fresh`` starts over). Raises :class:`UserError` for that, and for
+    an ``out`` that cannot be written to, is in use or holds something else.
+    """
 
     def say(text: str) -> None:
         if not quiet:
@@ -55,37 +69,48 @@ def run(study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), quiet: boo
     check_writable(out := Path(out), f"--out {out}")
     # a missing file or a NaN is found before minutes of work
     tables = [v for path in (*study.embeddings, *map(str, extra)) for v in load_all(*_file_and_tensor(path))]
-    embedded = []
-    samples: dict[str, tuple[int, str, dict[str, np.ndarray]]] = {}
-    for vectors in tables:
-        say(f"measuring {vectors.source}")
-        row, drawn = embedding_point(vectors, study.seed)
-        embedded.append(row)
-        samples[Path(vectors.source).name] = (row["d"], row["field"], drawn)
-    say("bounds")
-    curves = all_curves(study)
-    fits = fitted(curves, study)
-    say("constructions and random packings")
-    points = constructed(study) + random_points(study)
-    for size in study.optimised:
-        say(f"optimising {size.n} lines of dimension {size.d}, {size.field}")
-        points += optimised_point(study, size)
-    points += embedded
-    read = interference_rows(study)
-    for name, rows in (("curves", curves), ("points", points), ("interference", read), ("fits", fits)):
-        if rows:
-            write_text(out / f"{name}.csv", table(rows))
-    inlined: dict[str, str] = {}
-    for key, (caption, figure) in packing_figures.draw(study, curves, points, fits, read, samples).items():
+    settings = study.model_dump(mode="json", exclude=GROWING)
+    with parts_of(out, "study.json", "a packing study", settings, fresh) as parts:
+        embedded, samples = embedding_points(tables, study.seed, parts, say)
+        say("bounds")
+        curves = all_curves(study)
+        fits = fitted(curves, study)
+        say("constructions and random packings")
+        points = constructed(study) + random_points(study, parts)
+        points += [optimised_point(study, size, parts, say) for size in study.optimised] + embedded
+        read = parts.get("interference", lambda: interference_rows(study))
+        for name, rows in (("curves", curves), ("points", points), ("interference", read), ("fits", fits)):
+            if rows:
+                write_text(out / f"{name}.csv", table(rows))
+        inlined = draw(study, out, (curves, points, fits, read, samples), say)
+        return report(study, out, inlined, fits, points, read)
+
+
+def draw(study: PackingStudy, out: Path, found: tuple[Any, ...], say: Callable[[str], None]) -> dict[str, str]:
+    """Write every figure as SVG; as they stand in the report, by key."""
+    from experiments.report.canvas import inline, svg
+    from experiments.studies.packing import packing_figures
+
+    inlined = {}
+    for key, (caption, figure) in packing_figures.draw(study, *found).items():
         drawing = svg(figure)
         write_bytes(out / "figures" / f"{key}.svg", drawing)
         inlined[key] = inline(drawing, key, caption)
         say(f"drew {key}")
+    return inlined
+
+
+def report(
+    study: PackingStudy, out: Path, inlined: dict[str, str], fits: Rows, points: Rows, read: Rows
+) -> dict[str, Any]:
+    """Write ``report.html`` and ``results.json``; the content of the latter."""
+    from experiments.studies.packing import packing_figures, packing_page
+
     captions = packing_figures.captions(study)
-    report = write_text(out / "report.html", packing_page.html(study, inlined, captions, fits, points, read))
+    page = write_text(out / "report.html", packing_page.html(study, inlined, captions, fits, points, read))
     result = {
         "name": study.name,
-        "report": str(report),
+        "report": str(page),
         "figures": sorted(inlined),
         "fits": fits,
         "points": points,
@@ -152,20 +177,44 @@ def constructed(study: PackingStudy) -> Rows:
     ]
 
 
-def random_points(study: PackingStudy) -> Rows:
-    rows = []
-    for size in study.random:
+def random_points(study: PackingStudy, parts: Parts) -> Rows:
+    """The coherence of Gaussian directions, measured."""
+
+    def measured(size: Size) -> dict[str, Any]:
         rng = np.random.default_rng([study.seed, size.d, size.n])
         vectors = rng.standard_normal((size.n, size.d))
         if size.field == "complex":
             vectors = vectors + 1j * rng.standard_normal((size.n, size.d))
-        rows.append(_point("random", size.field, size.d, size.n, coherence(vectors), "random"))
-    return rows
+        return _point("random", size.field, size.d, size.n, coherence(vectors), "random")
+
+    return [parts.get(f"random {_named(size)}", partial(measured, size)) for size in study.random]
 
 
-def optimised_point(study: PackingStudy, size: Any) -> Rows:
-    found = solve(size.d, size.n, size.field, seed=study.seed, seconds=study.seconds, constructions=False)
-    return [_point("optimised", size.field, size.d, size.n, found.coherence, found.how)]
+def optimised_point(study: PackingStudy, size: Size, parts: Parts, say: Callable[[str], None]) -> dict[str, Any]:
+    """A packing by search, whose state is kept after each round; Ctrl-C ends it between two."""
+    name = f"optimised {_named(size)}"
+    path = parts.file(f"{name}, search")
+
+    def search() -> dict[str, Any]:
+        say(f"optimising {size.n} lines of dimension {size.d}, {size.field}")
+        state = load_state(path) if state_file.exists(path) else None
+        with held_interrupt() as interrupted:
+            found = solve(
+                size.d, size.n, size.field, seed=study.seed, rounds=study.rounds, constructions=False, state=state,
+                seconds=math.inf if study.rounds else study.seconds,
+                progress=partial(save_state, path), stop=interrupted,
+            )  # fmt: skip
+            if interrupted():
+                raise KeyboardInterrupt
+        return _point("optimised", size.field, size.d, size.n, found.coherence, found.how)
+
+    point: dict[str, Any] = parts.get(name, search)
+    state_file.remove(path)
+    return point
+
+
+def _named(size: Size) -> str:
+    return f"d={size.d} n={size.n} {size.field}"
 
 
 def _file_and_tensor(path: str) -> tuple[str, str | None]:
@@ -174,11 +223,36 @@ def _file_and_tensor(path: str) -> tuple[str, str | None]:
 
 
 def embedding_point(vectors: Vectors, seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The exact coherence of given vectors, and samples of |cos| as they are and centred.
+
+    Raises :class:`UserError` for vectors that cannot be measured.
+    """
     with blame(vectors.source):
         raw = measure(vectors.matrix, 1, seed)
         middle = measure(centring(vectors.matrix), 1, seed)
     row = _point("embedding", raw.field, raw.d, raw.n, raw.coherence, vectors.source)
     return row, {"as given": raw.sample, "centred": middle.sample}
+
+
+def embedding_points(
+    tables: list[Vectors], seed: int, parts: Parts, say: Callable[[str], None]
+) -> tuple[Rows, dict[str, tuple[int, str, dict[str, np.ndarray]]]]:
+    """A point for each table of vectors, and by its name what the figures show: d, the field, samples of |cos|."""
+
+    def measured(vectors: Vectors) -> dict[str, Any]:
+        say(f"measuring {vectors.source}")
+        row, drawn = embedding_point(vectors, seed)
+        return {"row": row, "sample": {name: torch.from_numpy(cosines.copy()) for name, cosines in drawn.items()}}
+
+    rows, samples = [], {}
+    for vectors in tables:
+        digest = hashlib.sha256(np.ascontiguousarray(vectors.matrix).tobytes()).hexdigest()[:16]
+        part = parts.get(f"embedding {vectors.source} {digest}", partial(measured, vectors))
+        row = part["row"]
+        rows.append(row)
+        drawn = {name: sample.numpy() for name, sample in part["sample"].items()}
+        samples[Path(vectors.source).name] = (row["d"], row["field"], drawn)
+    return rows, samples
 
 
 def _point(kind: str, field: str, d: int, n: int, value: float, how: str) -> dict[str, Any]:
