@@ -36,6 +36,7 @@ from experiments.runs.run_folder import RunFolder
 from experiments.schema import Experiment, Job
 from experiments.schema.experiment import Search, TaskTraining
 from experiments.schema.jobs import identities
+from experiments.schema.twins import twins
 
 OURS, MATCHED = "experiment.json", "matching.json"
 
@@ -108,6 +109,7 @@ def prepare(
             "tasks": facts,
             "models": list(experiment.models),
             "sweeps": experiment.sweeps,
+            "twins": twins(experiment.models),
             "search": None,
             "config_yaml": config_text(experiment.data()),
             "environment": describe(),

@@ -20,6 +20,8 @@ LARGEST = 1 << 16
 """Of any width tried."""
 FINEST = 256
 """Steps of the common factor of all widths between 0 and 1; it goes up to this number, too."""
+OF_A_TWIN = 0.1
+"""A twin is what its model is but for one thing; where that takes the fine width away, this is near enough."""
 TRIES = 8
 """Coarse widths below the largest one that are tried with the fine width."""
 
@@ -63,7 +65,7 @@ def matched_jobs(experiment: Experiment, record: Path | None = None) -> tuple[li
         goal = _goal(experiment, first, task, name)
         if goal is None or not job.model.widths():
             continue
-        fitted = solve(job, goal.value, goal.cost, goal.tolerance)
+        fitted = _fitted(job, goal)
         solved = {key: getattr(fitted.model, key) for key in job.model.widths()}
         changed = [f"{key} {old} → {new}" for key, new in solved.items() if (old := getattr(job.model, key)) != new]
         widths.setdefault(task, {})[name] = solved
@@ -88,6 +90,16 @@ def _goal(experiment: Experiment, first: dict[tuple[str, str], Job], task: str, 
         return Goal(1.0, partial(relative_time, other=other), 0.1, words, "equal times")
     cost = COSTS[str(comparison.match)]
     return Goal(cost(other), cost, 0.02, WORDS[str(comparison.match)], f"{model}'s")
+
+
+def _fitted(job: Job, goal: Goal) -> Job:
+    """The job within the goal's tolerance; a twin that has no fine width may be as far off as :data:`OF_A_TWIN`."""
+    try:
+        return solve(job, goal.value, goal.cost, goal.tolerance)
+    except UserError:
+        if not job.model.originals or goal.tolerance >= OF_A_TWIN:
+            raise
+        return solve(job, goal.value, goal.cost, OF_A_TWIN)
 
 
 def solve(job: Job, goal: float, cost: Cost, tolerance: float = 0.02) -> Job:

@@ -120,6 +120,7 @@ class Described(BaseModel):
     description: str = ""
     models: list[str] = []
     sweeps: dict[str, Sweep] = {}
+    twins: dict[str, dict[str, str]] = {}
     search: dict[str, Any] | None = None
     config_yaml: str = ""
     environment: dict[str, Any] = {}
@@ -142,9 +143,9 @@ class Experiment:
 
 def about(described: Mapping[str, Any]) -> dict[str, Any]:
     """Of what ``experiment.json`` says the part that a summary repeats: the models in the order of the file, what a
-    search of learning rates found, and which models differ in one number.
+    search of learning rates found, which models differ in one number, and which are twins.
     """
-    wanted: dict[str, Any] = {"description": "", "models": [], "sweeps": {}, "search": None}
+    wanted: dict[str, Any] = {"description": "", "models": [], "sweeps": {}, "twins": {}, "search": None}
     return {key: described.get(key) or default for key, default in wanted.items()}
 
 

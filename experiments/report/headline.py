@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.lm.results_schema import SAME_WINDOWS
@@ -47,8 +47,9 @@ def scientific(value: float | int | None) -> str:
 
 def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
     models, metric = task["models"], task["metric"]
+    split = [split_sentence(name, model, terms, metric) for model, terms in task.get("split", {}).items() if terms]
     measured = {model: entry for model, entry in models.items() if entry[metric]["mean"] is not None}
-    sentences = []
+    sentences = split
     if measured:
         sentences.append(_winner(name, next(iter(measured)), measured, task, level))
         sentences += _certainty(list(measured), task)
@@ -62,6 +63,36 @@ def _task(name: str, task: Mapping[str, Any], level: float) -> list[str]:
         which = "it is" if failed == 1 else "they are"
         sentences.append(f"{failed} of {total} runs failed; {which} listed below and part of no mean.")
     return sentences
+
+
+SAID = {
+    "evolution": "its unitary evolution {sign} (a softmax of the register, {a}, against the best without one, {b})",
+    "readout": "the Born readout {sign} ({a} against {b})",
+    "price": "both together {sign} ({a} against {b})",
+    "coherence": "coherence {sign} ({a} against {b})",
+    "attention": "attention {sign} ({a} against {b})",
+    "control": "its control {sign} ({a} against {b})",
+    "best classical": "and against {b}, the best classical model of all that were trained, the difference is {sign}",
+}
+"""How a report says a term of the split price."""
+
+
+def split_sentence(task: str, model: str, terms: Sequence[Mapping[str, Any]], metric: str) -> str:
+    """The price of one model term by term, each paired over seeds with its interval."""
+    unit = "of accuracy" if metric == "accuracy" else "nats a token"
+    said = [SAID[term["term"]].format(a=term["a"], b=term["b"], sign=_with_interval(term)) for term in terms]
+    return f"The price of {model} on {task} in {unit}, paired by seed: {'; '.join(said)}."
+
+
+def _with_interval(term: Mapping[str, Any]) -> str:
+    def signed(value: float) -> str:
+        return f"{value:+.3f}".replace("-", "−")
+
+    if term["mean"] is None:
+        return "not measured on a shared seed"
+    if term["low"] is None:
+        return f"{signed(term['mean'])}, one seed"
+    return f"{signed(term['mean'])} [{signed(term['low'])}, {signed(term['high'])}]"
 
 
 def _winner(name: str, best: str, measured: Mapping[str, Any], task: Mapping[str, Any], level: float) -> str:

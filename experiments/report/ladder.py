@@ -31,7 +31,8 @@ def sort_of(model: Mapping[str, Any]) -> str:
 
 
 def order(summary: Mapping[str, Any]) -> list[str]:
-    """All models from the lowest rung up; on one rung as the experiment's file has them."""
+    """All models from the lowest rung up, on one rung as the experiment's file has them; twins follow their model."""
+    twins: Mapping[str, Mapping[str, str]] = summary["twins"]
     entries = {name: model for task in summary["tasks"].values() for name, model in task["models"].items()}
     listed = [*(name for name in summary["models"] if name in entries), *sorted(entries)]
 
@@ -39,13 +40,22 @@ def order(summary: Mapping[str, Any]) -> list[str]:
         given = entries[name].get("rung") or ""
         return RUNGS.index(given) if given in RUNGS else len(RUNGS)
 
-    return sorted(dict.fromkeys(listed), key=lambda name: (rung(name), listed.index(name)))
+    def place(name: str) -> tuple[int, int]:
+        return rung(name), listed.index(name)
+
+    first = {name: next((original for original in of if original in entries), name) for name, of in twins.items()}
+
+    def key(name: str) -> tuple[Any, ...]:
+        return place(first.get(name, name)), name in first, place(name)
+
+    return sorted(dict.fromkeys(listed), key=key)
 
 
 def labels(summary: Mapping[str, Any]) -> dict[str, str]:
-    """The models in order, each with its rung before the name."""
+    """The models in order, each with its rung before the name, twins indented below their model."""
     rungs = {name: m.get("rung") or "" for task in summary["tasks"].values() for name, m in task["models"].items()}
-    return {name: f"{rungs[name]} · {plain(name, 24)}" if rungs[name] else plain(name, 24) for name in order(summary)}
+    marks = {name: f"{rung} · " if rung else "" for name, rung in rungs.items()} | dict.fromkeys(summary["twins"], "– ")
+    return {name: f"{marks[name]}{plain(name, 24)}" for name in order(summary)}
 
 
 def ladder(summary: Mapping[str, Any]) -> Figure:
@@ -154,7 +164,13 @@ def sweeps(task: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> Figu
 
 def rows(summary: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The opening table, by task: each model in order with what it costs and how it stands to the reference."""
-    return {name: [_row(task, model) for model in order(summary) if model in task["models"]]
+
+    twins = summary["twins"]
+
+    def row(task: Mapping[str, Any], model: str) -> dict[str, Any]:
+        return _row(task, model) | {"twin": [f"{word} of {whose}" for whose, word in twins.get(model, {}).items()]}
+
+    return {name: [row(task, model) for model in order(summary) if model in task["models"]]
             for name, task in summary["tasks"].items()}  # fmt: skip
 
 
@@ -162,7 +178,12 @@ def _row(task: Mapping[str, Any], name: str) -> dict[str, Any]:
     model, against = task["models"][name], task.get("reference") or task.get("best_classical")
     test = next((t for t in task["tests"] if {t["a"], t["b"]} == {name, against} and name != against), None)
     row = {"name": name, "model": model, "estimate": model[task["metric"]], "test": None, "word": audit_word(model)}
-    row |= {"rung": model.get("rung") or "", "error": largest_error(model), "is_reference": name == against}
+    row |= {
+        "twin": None,
+        "rung": model.get("rung") or "",
+        "error": largest_error(model),
+        "is_reference": name == against,
+    }
     if test is not None:  # tests of every pair may hold the two the other way round
         sign = 1 if test["a"] == name else -1
         ends = sorted(sign * end for end in (test["difference"]["low"], test["difference"]["high"]) if end is not None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.report.headline import answer, audit_word, claims, largest_error, scientific
+from experiments.report.headline import answer, audit_word, claims, largest_error, scientific, split_sentence
 from experiments.report.ladder import price, rows
 from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.stats.compare import chosen_first
@@ -51,6 +51,12 @@ def html(
         opening=None if opening is None else Markup(opening),
         ladder=rows(summary),
         prices={name: price(name, task) for name, task in summary["tasks"].items()},
+        splits={
+            name: [
+                split_sentence(name, model, terms, task["metric"]) for model, terms in task["split"].items() if terms
+            ]
+            for name, task in summary["tasks"].items()
+        },
         tiles={name: tiles(task) for name, task in summary["tasks"].items()},
         figures={task: {key: Markup(svg) for key, svg in each.items()} for task, each in figures.items()},
         samples={task: samples(task, runs, summary) for task in summary["tasks"]},

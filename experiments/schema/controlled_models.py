@@ -11,6 +11,7 @@ from experiments.schema.model_base import ModelConfig
 if TYPE_CHECKING:
     import torch
 
+NOT_SHARED = {"kind", "optimizer", "twin_of", "angle_init_scale"}
 Control = Literal["token", "additive", "mlp"]
 
 
@@ -58,6 +59,11 @@ class ControlledModel(ModelConfig):
 
     def widths(self) -> dict[str, int]:
         return {"hidden": 1, "embedding": 1} if self.control == "mlp" else {"embedding": 1}
+
+    def without_register(self, angles: int, layers: int) -> NoRegisterModel:
+        """The same control, with so many angles in each of ``layers``, read by a softmax."""
+        shared = {name: getattr(self, name) for name in ControlledModel.model_fields if name not in NOT_SHARED}
+        return NoRegisterModel(kind="no_register", dim=angles, layers=layers, **shared)
 
     def control_rates(self) -> dict[str, float]:
         """The recommended rates of the control's groups."""

@@ -50,9 +50,10 @@ not part of its identity, so that folders from before are known again."""
 
 
 def _identifying(config: ModelConfig | TaskConfig) -> dict[str, Any]:
-    """What identifies a model or a task: its fields, but those of :data:`ADDED` at their old values."""
+    """What identifies a model or a task: its fields, but those of :data:`ADDED` at their old values, and whose twin it
+    is, which changes no result."""
     added = ADDED.get(config.kind, {})
-    data = config.model_dump(mode="json")
+    data = config.model_dump(mode="json", exclude={"twin_of"})
     return {key: value for key, value in data.items() if key not in added or value != added[key]}
 
 

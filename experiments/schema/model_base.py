@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from experiments.schema.audit_columns import OF_PREDICTIONS
-from experiments.schema.base import Kind
+from experiments.schema.base import Kind, Name
 from experiments.schema.optimizer_options import Optimizer
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RUNGS = ("", "0", "1", "2", "2s", "2r", "2i", "3", "4", "c")
 """The rungs of the ladder of physicality, from classical to discrete; "" is counts, below it."""
-NOT_FOR_THE_MODEL = {"kind", "optimizer"}
+NOT_FOR_THE_MODEL = {"kind", "optimizer", "twin_of"}
 
 
 class ModelConfig(Kind):
@@ -37,8 +37,16 @@ class ModelConfig(Kind):
     trains: ClassVar[bool] = True
     """Whether the kind learns by steps, so that it has a learning rate."""
 
+    twin_of: Name | tuple[Name, ...] = ()
+    """The model, or models, beside which this one stands with one thing taken away: the Born rule, register, coherence
+    or attention; or with another control. The report splits the price by it, the training does not depend on it."""
     optimizer: Optimizer = Optimizer()
     """Overrides `training.optimizer` field by field."""
+
+    @property
+    def originals(self) -> tuple[str, ...]:
+        """The models whose twin this is."""
+        return (self.twin_of,) if isinstance(self.twin_of, str) else self.twin_of
 
     def filled(self) -> dict[str, object]:
         """Values of the fields left null, where they follow from the other fields."""
@@ -64,7 +72,10 @@ class ModelConfig(Kind):
         """Raise ValueError, the sentence's end in it, for a task that the kind cannot learn."""
 
     def twins(self) -> dict[str, ModelConfig]:
-        """This model without what makes it quantum, by what was left out: what a claim for it is compared with."""
+        """This model without what makes it quantum, by what was left out: what a claim for it is compared with.
+
+        The names are those of :data:`experiments.schema.twins.PARTS`.
+        """
         return {}
 
     def recommended_rates(self) -> dict[str, float]:

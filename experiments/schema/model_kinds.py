@@ -12,17 +12,14 @@ from experiments.schema.audit_columns import OF_PREDICTIONS, OF_VECTORS
 from experiments.schema.base import Clash, Positive, PositiveInt
 from experiments.schema.controlled_models import NoRegisterModel
 from experiments.schema.model_base import ModelConfig
-from experiments.schema.string_models import BornMachineModel
-from experiments.schema.unitary_models import (
-    CircuitModel,
+from experiments.schema.recurrent_models import (
     ClassicalRecurrentModel,
     InstrumentModel,
-    MeanFieldModel,
     PermutationModel,
     RecurrentModel,
-    SelectedModel,
-    UnitaryModel,
 )
+from experiments.schema.string_models import BornMachineModel
+from experiments.schema.unitary_models import CircuitModel, MeanFieldModel, SelectedModel, UnitaryModel
 
 if TYPE_CHECKING:
     import torch

@@ -28,6 +28,7 @@ from experiments.schema.model_kinds import MODELS, ModelConfig
 from experiments.schema.optimizer_options import Optimizer
 from experiments.schema.sweeps import Variant, plain_name, tasks_of, variants
 from experiments.schema.task_kinds import TaskConfig
+from experiments.schema.twins import problem
 
 
 @dataclass(frozen=True)
@@ -163,12 +164,26 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     yield from _same(tasks)
     yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
     names, task_names = [model.name for model in models], [task.name for task in tasks]
+    yield from _twins(models)
     yield from _comparison(file.comparison, models, task_names)
     yield from _published(file, names, task_names)
     if isinstance(file.seeds, list):
         for index, seed in enumerate(file.seeds):
             if seed in file.seeds[:index]:
                 yield Contradiction(("seeds", index), f"expected each seed once, got {seed} again", (("seeds",),))
+
+
+def _twins(models: list[Variant[ModelConfig]]) -> Iterator[Contradiction]:
+    """Twins of a model that does not exist, or from which they do not differ in one thing."""
+    configs = {model.name: model.config for model in models}
+    pairs = [(model, original) for model in models for original in model.config.originals]
+    for model, original in pairs:
+        place = model.place(("twin_of",))
+        if original not in configs:
+            text = f"expected the name of a model ({choices(configs)}), got '{original}'{suggestion(original, configs)}"
+            yield Contradiction(place, text, (("models",),))
+        elif (wrong := problem(model.config, original, configs)) is not None:
+            yield Contradiction(place, wrong, (("models", original),))
 
 
 def _comparison(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,10 +17,12 @@ from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.schema.experiment import BEST_CLASSICAL
 from experiments.schema.model_base import ModelConfig
 from experiments.schema.model_kinds import MODELS
-from experiments.stats.accuracy import accuracy_interval, paired_accuracies
+from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.comparisons import conclude
+from experiments.stats.price_split import price
 from experiments.stats.published import against_published
-from experiments.stats.statistics import paired, t_interval
+from experiments.stats.seed_pairs import fewest, pair_by_seed
+from experiments.stats.statistics import t_interval
 
 LARGEST = ("parameters", "flops_per_token", "peak_memory_mib", "steps", "tokens_seen", "threads")
 """Costs of which a model's entry keeps the largest over its seeds; of the others, ``AVERAGED``, the mean."""
@@ -62,6 +64,7 @@ def summarise(
         "description": "",
         "models": sorted({run["model"] for run in runs}),
         "sweeps": {},
+        "twins": {},
         "search": None,
         **finite(about or {}),
         "comparison": options,
@@ -72,6 +75,8 @@ def summarise(
     for task in names:
         mine = [run for run in runs if run["task"] == task]
         summary["tasks"][task] = _task(mine, tasks.get(task, {}), options)
+        entry = summary["tasks"][task]
+        entry["split"] = price(entry, summary["twins"], options["confidence"])
         stated, level = options.get("published") or [], options["confidence"]
         summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
     tests = [test for task in summary["tasks"].values() for test in task["tests"]]
@@ -158,7 +163,7 @@ def _task(runs: Sequence[Run], facts: Mapping[str, Any], options: Mapping[str, A
     entry["reference"] = reference = _reference(entry, options["reference"])
     entry["best_classical"] = _reference(entry, BEST_CLASSICAL)
     pairs = list(combinations(ordered, 2)) if options["reference"] is None else _against(ordered, reference)
-    entry["tests"] = _tests(pairs, ordered, metric, options["confidence"])
+    entry["tests"] = pair_by_seed(pairs, ordered, metric, options["confidence"])
     if not entry["tests"]:
         entry["tests_reason"] = (
             "no second model to compare with" if len(models) < 2 else "the reference has no run here"
@@ -244,7 +249,7 @@ def _estimate(done: Sequence[Run], key: str, level: float) -> dict[str, Any]:
 
 def _examples(done: Sequence[Run], key: str) -> int | None:
     """How many independent test examples a share is of: the fewest of any run; None if one does not say it."""
-    return _fewest((run.get("examples") or {}).get(key) for run in done)
+    return fewest((run.get("examples") or {}).get(key) for run in done)
 
 
 def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,30 +296,6 @@ def _strict(runs: Sequence[Run]) -> bool:
     """Whether the model claims strict unitarity: as its runs say; older ones by an audit that was held to a budget."""
     said = [run["strict"] for run in runs if run.get("strict") is not None]
     return any(said) if said else any((run.get("audit") or {}).get("passed") is not None for run in runs)
-
-
-def _tests(
-    pairs: Sequence[tuple[str, str]], models: Mapping[str, Any], metric: str, level: float
-) -> list[dict[str, Any]]:
-    """Every wanted pair, paired by the seeds that both have; Holm's columns and the sentence follow in `conclude`."""
-    tests = []
-    for a, b in pairs:
-        left, right = (dict(zip(models[m][metric]["seeds"], models[m][metric]["values"], strict=True)) for m in (a, b))
-        seeds = sorted(left.keys() & right.keys())
-        values = [left[seed] for seed in seeds], [right[seed] for seed in seeds]
-        if metric == "accuracy":
-            pair = paired_accuracies(*values, _fewest(models[m][metric].get("examples") for m in (a, b)), level)
-        else:
-            pair = paired(*values, level)
-        tests.append({"a": a, "b": b, "metric": metric, "seeds": seeds, "pair": pair})
-    return tests
-
-
-def _fewest(counts: Iterable[int | None]) -> int | None:
-    """The smallest count; None if one is not known."""
-    known = list(counts)
-    numbers = [count for count in known if count]
-    return min(numbers) if numbers and len(numbers) == len(known) else None
 
 
 def _reference(task: Mapping[str, Any], wanted: str | None) -> str | None:

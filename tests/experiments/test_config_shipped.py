@@ -45,7 +45,7 @@ def test_shipped_experiments_point_editors_to_the_schema_and_satisfy_it(path: Pa
 def test_quickstart_and_shakespeare_are_the_comparison_they_claim() -> None:
     for name in ("quickstart", "shakespeare"):
         experiment: Experiment = load_experiment(name)
-        assert {model.kind for model in experiment.models.values()} == {"transformer", "unitary"}
+        assert {model.kind for model in experiment.models.values()} == {"transformer", "unitary", "no_register"}
         assert len(experiment.seeds) == 6  # fewer cannot show a difference at p < 0.05
         assert experiment.comparison.reference in {None, *experiment.models}
 
