@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,17 +35,21 @@ class Example:
 
 @dataclass(frozen=True)
 class SenseTask:
-    """Examples of one asked word (or one kind of text) with their senses, split into training and test."""
+    """Examples of one asked word (or one kind of text) with their senses, split into training and test.
+
+    ``dev`` is for choices between settings, where the source has such a part; nothing is ever chosen on the test part.
+    """
 
     name: str
     senses: tuple[str, ...]
     train: tuple[Example, ...]
     test: tuple[Example, ...]
     source: str = ""
+    dev: tuple[Example, ...] = ()
 
     def __post_init__(self) -> None:
-        for part, examples in (("train", self.train), ("test", self.test)):
-            if not examples:
+        for part, examples in (("train", self.train), ("dev", self.dev), ("test", self.test)):
+            if not examples and part != "dev":
                 raise ValueError(f"task {self.name!r} has no {part} examples")
             for e in examples:
                 if not 0 <= e.position < len(e.tokens) or not 0 <= e.sense < len(self.senses):
@@ -83,6 +88,8 @@ class SenseClassifier:
             )
         self.dimension, self.own, self.window, self.places = dimension, own, window, places
         self.steps, self.rate, self.shrink, self.seed, self.control = steps, rate, shrink, seed, control
+
+    model: Any
 
     def fit(self, examples: Sequence[Example], names: Sequence[str]) -> SenseClassifier:
         """Train on examples of the senses ``names``. Raises ValueError when a sense has no example."""
@@ -143,17 +150,22 @@ class SenseClassifier:
                 parameter.requires_grad_(False)
         tokens, places = self._encode(examples)
         trained = [p for p in self.model.parameters() if p.requires_grad]
+        self.parameters = sum(p.numel() for p in trained)
         optimizer = torch.optim.Adam(trained, lr=self.rate)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.steps, eta_min=self.rate / 20)
         for _ in range(self.steps):
             table = self.model.evidence()
             loss = -self.model.select(tokens, places, table).gather(1, labels[:, None]).mean()
             loss = loss + self.shrink / len(labels) * (table - table.mean(-1, keepdim=True)).square().sum()
-            loss = loss + self.model.bases.penalty()
+            loss = loss + self._penalty()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             schedule.step()
+
+    def _penalty(self) -> Tensor:
+        """What pulls cyclic contexts together; zero for stars and trees."""
+        return self.model.bases.penalty()
 
     def _encode(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         """Token ids and relative places; −1 pads, and stands for unknown words and the asked word itself, which are

@@ -116,9 +116,7 @@ class ContextualModel(nn.Module):
         ``table`` saves the work of :meth:`evidence` where it is at hand.
         """
         table = self.evidence() if table is None else table
-        slot = torch.zeros_like(tokens) if places is None or not self.places else places + self.places
-        values = table[slot.clamp(0, len(table) - 1), tokens.clamp_min(0)]
-        return torch.log_softmax(self.prior + (values * (tokens >= 0)[..., None]).sum(1), dim=-1)
+        return select_by_evidence(self.prior, table, tokens, places, self.places)
 
     # ── the contract of a language model ──
 
@@ -167,3 +165,19 @@ class ContextualModel(nn.Module):
         noise = torch.sigmoid(self.noise)
         mixed = torch.einsum("...ck,ckv->...v", weights, emit)
         return torch.log((1 - noise) * mixed + noise / self.vocabulary)
+
+
+def select_by_evidence(
+    prior: Float[Tensor, " contexts"],
+    table: Float[Tensor, "places vocab contexts"],
+    tokens: Int[Tensor, "batch time"],
+    places: Int[Tensor, "batch time"] | None,
+    reach: int,
+) -> Float[Tensor, "batch contexts"]:
+    """log p(context | text) from independent evidence: prior + Σ_x table[place of x, x], normalised.
+
+    Tokens below 0 are padding. ``reach`` is the farthest place of the table (0: it has one entry, whatever the place).
+    """
+    slot = torch.zeros_like(tokens) if places is None or not reach else places + reach
+    values = table[slot.clamp(0, len(table) - 1), tokens.clamp_min(0)]
+    return torch.log_softmax(prior + (values * (tokens >= 0)[..., None]).sum(1), dim=-1)

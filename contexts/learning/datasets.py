@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,45 +71,84 @@ def words_of(text: str) -> list[str]:
 
 
 def pseudo_words(
-    text: str, words: Sequence[str], window: int = 8, test_share: float = 0.3, limit: int = 400, name: str = ""
+    text: str,
+    words: Sequence[str],
+    window: int = 8,
+    test_share: float = 0.3,
+    limit: int = 400,
+    name: str = "",
+    dev_share: float = 0.0,
 ) -> SenseTask:
     """Merge unambiguous words of a text into one token and ask which it was: labels are perfect and free.
 
-    Gale, Church & Yarowsky (1992); Schütze (1992). The first 1 − ``test_share`` of the text trains, the rest tests,
-    with
-    a gap of a window between, so that no word is seen in both. At most ``limit`` occurrences of each word are kept,
-    spread evenly. Raises ValueError when a word occurs fewer than 5 times in either part.
+    Gale, Church & Yarowsky (1992); Schütze (1992). The last ``test_share`` of the text tests, the ``dev_share`` before
+    it is for choosing settings, and the rest trains, with a gap of a window between, so that no word is seen in two
+    parts. At most ``limit`` occurrences of each word are kept in each part, spread evenly. Raises ValueError when a
+    word occurs fewer than 5 times in a part.
     """
     if len(set(words)) < 2:
         raise ValueError(f"a pseudo-word merges two or more different words; got {list(words)}")
     tokens = words_of(text)
-    cut = int(len(tokens) * (1 - test_share))
     merged = "+".join(words)
     sense_of = {w: s for s, w in enumerate(words)}
-    parts: tuple[list[Example], list[Example]] = ([], [])
-    for part, (start, stop) in enumerate(((0, cut - window), (cut + window, len(tokens)))):
+    parts: dict[str, list[Example]] = {"training": [], "dev": [], "test": []}
+    for part, (start, stop) in _stretches(len(tokens), window, dev_share, test_share).items():
         for word in words:
             places = [i for i in range(start, stop) if tokens[i] == word]
             if len(places) < 5:
-                raise ValueError(
-                    f"{word!r} occurs {len(places)} times in the {('training', 'test')[part]} part; 5 are needed"
-                )
+                raise ValueError(f"{word!r} occurs {len(places)} times in the {part} part; 5 are needed")
             for i in np.array(places)[np.linspace(0, len(places) - 1, min(limit, len(places))).astype(int)]:
                 left, right = max(start, i - window), min(stop, i + window + 1)
                 around = tuple(merged if t in sense_of else t for t in tokens[left:right])
                 parts[part].append(Example(around, int(i - left), sense_of[word]))
-    return SenseTask(name or merged, tuple(words), tuple(parts[0]), tuple(parts[1]), "pseudo-words of the given text")
+    train, dev, test = (tuple(parts[part]) for part in ("training", "dev", "test"))
+    return SenseTask(name or merged, tuple(words), train, test, "pseudo-words of the given text", dev)
 
 
-def sentences(train: str, test: str, name: str, asked: str = "") -> SenseTask:
-    """lambeq's MC and RP layout: a label 0 or 1, blanks, a tokenised sentence, one a line (the last may lack its
+def pseudo_word_pairs(
+    text: str, pairs: int = 20, skip: int = 200, letters: int = 4, least: int = 10, dev_share: float = 0.2,
+    test_share: float = 0.2, window: int = 8,
+) -> list[tuple[str, str]]:  # fmt: skip
+    """Words to merge, drawn by rule: neighbours in the order of falling frequency, so that neither sense is rare.
+
+    The ``skip`` most frequent words of the text (function words) and words of fewer than ``letters`` letters or with an
+    apostrophe are left out, and so are words with fewer than ``least`` occurrences in the training, the dev or the test
+    part of :func:`pseudo_words`. Equal counts stand in the order of the alphabet. Raises ValueError where the text has
+    too few words.
+    """
+    tokens = words_of(text)
+    ordered = [word for word, _ in sorted(Counter(tokens).items(), key=lambda item: (-item[1], item[0]))]
+    stretches = _stretches(len(tokens), window, dev_share, test_share).values()
+    counts = [Counter(tokens[start:stop]) for start, stop in stretches]
+    words = [w for w in ordered[skip:] if len(w) >= letters and w.isalpha()]
+    able = [w for w in words if all(count[w] >= least for count in counts)]
+    if len(able) < 2 * pairs:
+        raise ValueError(f"the text has {len(able)} words for pairs, {2 * pairs} are needed")
+    return list(zip(able[0 : 2 * pairs : 2], able[1 : 2 * pairs : 2], strict=True))
+
+
+def _stretches(length: int, window: int, dev_share: float, test_share: float) -> dict[str, tuple[int, int]]:
+    """Where the parts of a text begin and end, with a window left out on both sides of each cut."""
+    cuts = {"training": 1 - dev_share - test_share, "dev": 1 - test_share, "test": 1.0}
+    made, start = {}, 0
+    for part, share in cuts.items():
+        if part == "dev" and not dev_share:
+            continue
+        end = length if part == "test" else int(length * share)
+        made[part] = (start, end if part == "test" else end - window)
+        start = end + window
+    return made
+
+
+def sentences(train: str, test: str, name: str, asked: str = "", dev: str = "") -> SenseTask:
+    """lambeq's MC and RP layout: a label 0 or 1, blanks, a tokenised sentence, one per line (the last may lack its
     newline).
 
     The asked token is ``asked`` where the sentence has it, else the middle one: it only fixes what places are
     relative to.
     """
     parts = []
-    for part, text in (("train", train), ("test", test)):
+    for part, text in (("train", train), ("test", test), ("dev", dev)):
         examples = []
         for number, line in enumerate(text.splitlines(), start=1):
             label, *tokens = line.split()
@@ -118,7 +158,7 @@ def sentences(train: str, test: str, name: str, asked: str = "") -> SenseTask:
             position = tokens.index(asked) if asked in tokens else len(tokens) // 2
             examples.append(Example(tuple(tokens), position, int(label)))
         parts.append(tuple(examples))
-    return SenseTask(name, ("0", "1"), parts[0], parts[1], "lambeq (CQCL), Apache-2.0")
+    return SenseTask(name, ("0", "1"), parts[0], parts[1], "lambeq (CQCL), Apache-2.0", parts[2])
 
 
 def coarse_wsd(folder: str | Path) -> SenseTask:

@@ -270,6 +270,37 @@ def train(
         raise typer.Exit(130)
 
 
+@verbs.command()
+def compare(
+    text: Annotated[Path | None, typer.Option(help="Text of the pseudo-words; default Moby Dick.")] = None,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of word pairs; fewer than 6 make no claim.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, help="Independent runs per word pair.")] = 2,
+    dimension: Annotated[int, typer.Option("--dim", min=3, help="Dimension of the Hilbert space.")] = 12,
+    own: Annotated[int, typer.Option(min=1, help="Vectors that speak for a context, beside the shared one.")] = 2,
+    steps: Annotated[int, typer.Option(min=1, help="Adam's steps for contexts and the log-linear model.")] = 100,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep finished word pairs in this folder and resume there.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare learned contexts with tuned baselines on pseudo-words drawn by rule, chosen on dev and tested once.
+
+    Example: `qattn contexts compare --pairs 20 --out runs/senses`
+    """
+    from experiments.studies.sense_protocol import check_room, compare
+    from experiments.tasks.polysemy import text_of
+
+    with blame(text or "--dim"):
+        content = text_of(text)
+        check_room(content, pairs, dimension, own)
+    result = compare(
+        content, pairs, seeds, dimension, own, steps, out=out, progress=lambda line: print(line, file=sys.stderr)
+    )
+    _show(result, as_json, words.compare_lines)
+    if result["interrupted"]:
+        raise typer.Exit(130)
+
+
 def _get(source: str, dimension: int | None = None, complete: bool = False) -> Hypergraph:
     """The hypergraph a person named, or a one-sentence error."""
     from contexts import notebook

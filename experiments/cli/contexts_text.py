@@ -134,5 +134,14 @@ def train_lines(r: dict[str, Any]) -> list[str]:
     return lines + list(r["verdicts"].values())
 
 
+def compare_lines(r: dict[str, Any]) -> list[str]:
+    examples = sum(row["test"] for row in r["pairs"])
+    lines = [f"{len(r['pairs'])} of {len(r['asked']['pairs'])} word pairs, {examples} test examples in all"]
+    for name, m in sorted(r["methods"].items(), key=lambda item: -item[1]["mean"]):
+        spread = f" [{m['low']:.3f}, {m['high']:.3f}]" if m["low"] is not None else ""
+        lines.append(f"  {name:<20} {m['mean']:.3f}{spread}")
+    return lines + [test["verdict"] for test in r["tests"]]
+
+
 def yes(value: bool | None) -> str:
     return {True: "yes", False: "no", None: "not decided"}[value]

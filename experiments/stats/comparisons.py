@@ -8,11 +8,12 @@ from experiments.stats.statistics import Paired, holm, practical
 from experiments.stats.verdict import settled, verdict
 
 
-def conclude(tests: list[dict[str, Any]], level: float = 0.95, margin: float = 0.0) -> None:
+def conclude(tests: list[dict[str, Any]], level: float = 0.95, margin: float = 0.0, what: str = "seed") -> None:
     """Replace every test's ``pair`` (a :class:`Paired` of its models ``a`` and ``b``) by plain numbers and a sentence.
 
     ``metric`` says what is compared: "accuracy" is higher where better; for losses ``margin`` is the region of
-    practical equivalence in nats. Numbers that do not exist are None, with the reason in ``reasons``.
+    practical equivalence in nats. ``what`` is what the values are paired by. Numbers that do not exist are None, with
+    the reason in ``reasons``.
     """
     pairs: list[Paired] = [test.pop("pair") for test in tests]
     p_holm, p_t_holm = holm([pair.p for pair in pairs]), holm([pair.p_t for pair in pairs])
@@ -29,7 +30,7 @@ def conclude(tests: list[dict[str, Any]], level: float = 0.95, margin: float = 0
         allowed = 0.0 if accuracy else margin
         test["practical"] = practical(d, allowed) if allowed else None
         words: dict[str, Any] = {"unit": "of accuracy", "lower_is_better": False} if accuracy else {}
-        words |= {"margin": allowed, "level": level, "comparisons": count}
+        words |= {"margin": allowed, "level": level, "comparisons": count, "what": what}
         test["verdict"] = verdict(test["a"], test["b"], pair, p_holm=exact, p_t_holm=student, **words)
         if reasons := _reasons(pair):
             test["reasons"] = reasons

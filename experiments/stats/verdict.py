@@ -30,33 +30,37 @@ def verdict(
     unit: str = "nats",
     lower_is_better: bool = True,
     level: float = 0.95,
+    what: str = "seed",
 ) -> str:
     """The sentence for "a against b". ``margin`` is the region of practical equivalence in ``unit``; 0 means none.
 
-    Never says "better" below six seeds or where the interval reaches 0.
+    ``what`` is what the values are paired by. Never says "better" below six of them or where the interval reaches 0.
     """
     d = pair.difference
     if d.mean is None:
-        return f"{a} and {b} share no finished seed: nothing can be compared."
+        return f"{a} and {b} share no finished {what}: nothing can be compared."
     winner, loser = (a, b) if (d.mean < 0) == lower_is_better else (b, a)
     digits = _digits(pair)
     size = f"{abs(d.mean):.{digits}f} {unit}"
     how = "lower" if lower_is_better else "higher"
     if d.n == 1 and d.mean == 0:
-        return f"{a} and {b} came out equal in one shared seed; one seed says nothing about others."
+        return f"{a} and {b} came out equal in one shared {what}; one {what} says nothing about others."
     if d.n == 1:
-        return f"{winner} came out {how} than {loser} by {size} in one shared seed; one seed says nothing about others."
+        one = f"in one shared {what}; one {what} says nothing about others"
+        return f"{winner} came out {how} than {loser} by {size} {one}."
     if d.n < ENOUGH:
         if d.mean == 0:
-            return f"{a} and {b} came out equal in {d.n} shared seeds, too few to settle anything."
+            return f"{a} and {b} came out equal in {d.n} shared {what}s, too few to settle anything."
         return (
-            f"{winner} came out {how} than {loser} by {size} on average, but {d.n} seeds can never reach "
+            f"{winner} came out {how} than {loser} by {size} on average, but {d.n} {what}s can never reach "
             f"p < {least_p(d.n):.4g}: {ENOUGH} or more are needed to settle it."
         )
     if d.low is None or d.high is None:
         if d.mean == 0:
-            return f"{a} and {b} came out equal in each of {d.n} shared seeds."
-        return f"{winner} came out {how} than {loser} by {size} in each of {d.n} shared seeds; no spread, no interval."
+            return f"{a} and {b} came out equal in each of {d.n} shared {what}s."
+        return (
+            f"{winner} came out {how} than {loser} by {size} in each of {d.n} shared {what}s; no spread, no interval."
+        )
     percent = f"{100 * level:g} %"
     ends = sorted((abs(d.low), abs(d.high)))
     equal = margin > 0 and practical(d, margin) == "equal"
@@ -71,24 +75,24 @@ def verdict(
     span = f"{percent} interval {ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
     if not settled(pair, p_holm, p_t_holm, 1 - level):
         return (
-            f"{winner} came out {how} than {loser} by {size} ({span}; {count} of {d.n} seeds), but the tests do not "
-            f"settle it: {_tests(pair, p_holm, p_t_holm, comparisons)}{_more(d.n, comparisons, 1 - level)}."
+            f"{winner} came out {how} than {loser} by {size} ({span}; {count} of {d.n} {what}s), but the tests do not "
+            f"settle it: {_tests(pair, p_holm, p_t_holm, comparisons, what)}{_more(d.n, comparisons, 1 - level, what)}."
         )
     little = f", less than the ±{margin:g} that would matter" if equal else ""
     return (
-        f"{winner} is better than {loser} by {size} ({span}{little}), {how} in {count} of {d.n} seeds; "
-        f"{_tests(pair, p_holm, p_t_holm, comparisons)}."
+        f"{winner} is better than {loser} by {size} ({span}{little}), {how} in {count} of {d.n} {what}s; "
+        f"{_tests(pair, p_holm, p_t_holm, comparisons, what)}."
     )
 
 
-def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, comparisons: int) -> str:
+def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, comparisons: int, what: str) -> str:
     n = pair.difference.n
     name = "exact sign-flip" if pair.exact else "sign-flip (sampled)"
     text = f"{name} {_equals(pair.p)}"
     if pair.p_examples is not None and pair.p is not None:
-        text += " over test examples" if pair.p_examples >= pair.p else " over seeds"
+        text += " over test examples" if pair.p_examples >= pair.p else f" over {what}s"
     if pair.p is not None and pair.p == least_p(n):
-        text += f", the least that {n} seeds can give"
+        text += f", the least that {n} {what}s can give"
     if comparisons > 1:
         text += (
             f"; after Holm's correction over {comparisons} comparisons {_equals(p_holm)} (t test: {_equals(p_t_holm)})"
@@ -96,12 +100,12 @@ def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, compariso
     return text
 
 
-def _more(n: int, comparisons: int, alpha: float) -> str:
+def _more(n: int, comparisons: int, alpha: float, what: str) -> str:
     """How many seeds the sign-flip test wants at least, where ``n`` cannot reach ``alpha`` whatever they measure."""
     if least_p(n) * comparisons <= alpha:
         return ""
     return (
-        f"; {n} seeds cannot reach {alpha:.2g} over {comparisons} comparisons, {seeds_needed(comparisons, alpha)} can"
+        f"; {n} {what}s cannot reach {alpha:.2g} over {comparisons} comparisons, {seeds_needed(comparisons, alpha)} can"
     )
 
 

@@ -24,16 +24,11 @@ def sense_task(name: str, text: Path | None = None) -> SenseTask:
         return datasets.bank()
     if name in ("MC", "RP"):
         folder = files("experiments").joinpath("data/sentences")
-        train, test = (
-            folder.joinpath(f"{name.lower()}_{part}_data.txt").read_text(encoding="utf-8") for part in ("train", "test")
-        )
-        return datasets.sentences(train, test, name, {"MC": "prepares", "RP": "that"}[name])
+        files_of = {part: folder.joinpath(f"{name.lower()}_{part}_data.txt") for part in ("train", "test", "dev")}
+        texts = {part: file.read_text(encoding="utf-8") for part, file in files_of.items() if file.is_file()}
+        return datasets.sentences(**texts, name=name, asked={"MC": "prepares", "RP": "that"}[name])
     if kind == "pseudo" and rest:
-        source = files("experiments").joinpath("data/moby_dick.txt") if text is None else text
-        try:
-            return datasets.pseudo_words(source.read_text(encoding="utf-8"), rest.split(","))
-        except UnicodeDecodeError:
-            raise ValueError(f"{text} is not text in UTF-8") from None
+        return datasets.pseudo_words(text_of(text), rest.split(","))
     if kind == "wordnet" and rest:
         return datasets.wordnet(rest)
     if Path(name).is_dir():
@@ -41,14 +36,25 @@ def sense_task(name: str, text: Path | None = None) -> SenseTask:
     raise ValueError("expected bank, MC, RP, pseudo:WORD,WORD, wordnet:NOUN or a folder in CoarseWSD-20 layout")
 
 
+def text_of(path: Path | None) -> str:
+    """The text of a file, by default Moby Dick. Raises ValueError for a file that is missing or not UTF-8."""
+    source = files("experiments").joinpath("data/moby_dick.txt") if path is None else path
+    try:
+        return source.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror})") from None
+
+
 def transformer_answers(
-    task: SenseTask, seed: int, dim: int = 32, layers: int = 2, steps: int = 100
+    task: SenseTask, seed: int, dim: int = 32, layers: int = 2, steps: int = 100, rate: float = 3e-3
 ) -> Int[np.ndarray, " examples"]:
     """Test answers of a linear readout of the asked word's *dynamic* embedding in a small classical transformer.
 
     The decoder is causal, so the text is read first and the asked word once more at its end; the state there is the
-    embedding that the text made of it. Trained from scratch on the same words, Adam 3e-3 with cosine, dropout 0.1,
-    embeddings started at unit scale. Unknown words are left out, as everywhere in the comparison.
+    embedding that the text made of it. Trained from scratch on the same words, AdamW at ``rate`` with cosine, dropout
+    0.1, embeddings started at unit scale. Unknown words are left out, as everywhere in the comparison.
     """
     from classical.config import TransformerConfig
     from classical.transformer import Transformer
@@ -74,7 +80,7 @@ def transformer_answers(
     texts, ends = _batch(task.train, vocabulary, block)
     labels = torch.tensor([e.sense for e in task.train])
     parameters = [p for n, p in model.named_parameters() if p.requires_grad] + list(head.parameters())
-    optimizer = torch.optim.AdamW(parameters, lr=3e-3, weight_decay=0.1)
+    optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     size = min(128, len(task.train))
     with torch.random.fork_rng():  # dropout draws from torch's own generator: seed it here and put it back
