@@ -43,7 +43,8 @@ def train_autoencoder(
 ) -> AutoencoderRun:
     """Adam from a random Gaussian cloud, float64; after each step W is rescaled to ‖W‖_F = radius·√vocab.
 
-    Without the rescaling the loss could always be lowered by growing W, and nothing would converge.
+    Without the rescaling the loss could always be lowered by growing W, and nothing would converge. Raises ValueError
+    for a count below 1.
     """
     for name, value in (("vocab", vocab), ("dim", dim), ("every", every)):
         if value < 1:

@@ -43,7 +43,7 @@ def random_network(vocab: int, dim: int, hidden: int, generator: torch.Generator
 
 
 def forward(net: Network, k: int) -> Activations:
-    """The prediction for token k (Eqs. 17-21)."""
+    """The prediction for token k (Eqs. 17-21). Raises ValueError for a token outside the vocabulary."""
     if not 0 <= k < len(net.E):
         raise ValueError(f"token must lie in 0…{len(net.E) - 1}, got {k}")
     v = net.E[k]  # Eq. 17: Eᵀe_k

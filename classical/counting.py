@@ -32,7 +32,8 @@ def flops_per_token(config: TransformerConfig, length: int) -> int:
     """Forward operations of the matrix products per token, averaged over a text of ``length`` tokens.
 
     A multiply-add is 2. Causal attention counts as the full length × length product that the hardware does. Norms,
-    activations, softmax and the embedding lookup are not matrix products and are not counted.
+    activations, softmax and the embedding lookup are not matrix products and are not counted. Raises ValueError for a
+    length below 1.
     """
     if length < 1:
         raise ValueError(f"length must be at least 1 token, got {length}")
@@ -48,7 +49,10 @@ def kv_cache_numbers(config: TransformerConfig, length: int) -> int:
 
 
 def kaplan_loss(parameters: float | int, critical: float | int = 8.8e13, exponent: float | int = 0.076) -> float:
-    """L(N) ≈ (N_c/N)^α_N in nats per token: an empirical fit (Kaplan et al. 2020, Eq. 1.1), not a law."""
+    """L(N) ≈ (N_c/N)^α_N in nats per token: an empirical fit (Kaplan et al. 2020, Eq. 1.1), not a law.
+
+    Raises ValueError unless the parameters are positive.
+    """
     if parameters <= 0:
         raise ValueError(f"parameters must be positive, got {parameters}")
     return (critical / parameters) ** exponent

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from classical.token_ids import expect_tokens
+
 State = tuple[Tensor, Tensor]
 
 
@@ -58,6 +60,7 @@ class LSTM(nn.Module):
         self, tokens: Int[Tensor, "batch time"], state: State
     ) -> tuple[Float[Tensor, "batch time vocab"], State]:
         """Reads several further tokens at once."""
+        expect_tokens(tokens, self.sizes[0])
         hidden, state = self.recurrent(self.embedding(tokens), state)
         return F.log_softmax(self.head(hidden), -1), state
 

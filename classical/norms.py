@@ -57,7 +57,7 @@ class RMSNorm(nn.Module):
 
 
 def make_norm(kind: str, dim: int, bias: bool = False) -> nn.Module:
-    """A fresh norm of the kind "layer" or "rms" (RMSNorm has no bias)."""
+    """A fresh norm of the kind "layer" or "rms" (RMSNorm has no bias). Raises ValueError for another kind."""
     if kind == "layer":
         return LayerNorm(dim, bias)
     if kind == "rms":

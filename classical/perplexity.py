@@ -64,7 +64,8 @@ def kl_divergence(p: Float[Tensor, "*batch vocab"], q: Float[Tensor, "*batch voc
 def power_law_perplexity(exponent: float | int = 1.5) -> float:
     """exp H of p_n = n^(−s)/ζ(s) over all n ≥ 1: a long tail. s = 3/2 gives 25 (lecture notes, section 3.2).
 
-    H = log ζ(s) − s ζ'(s)/ζ(s) holds the whole tail; a sum cut off at n = 10⁶ is still 0.017 nats short.
+    H = log ζ(s) − s ζ'(s)/ζ(s) holds the whole tail; a sum cut off at n = 10⁶ is still 0.017 nats short. Raises
+    ValueError unless s is above 1.
     """
     if not exponent > 1:
         raise ValueError(f"the exponent must be above 1 for the probabilities to have a sum, got {exponent!r}")

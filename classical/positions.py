@@ -12,7 +12,10 @@ BASE = 10_000.0
 
 
 def frequencies(dim: int, base: float | int = BASE) -> Float[Tensor, " half"]:
-    """ω_i = base^(−2i/d) for i = 0 … d/2 − 1, in radians per position, float64: the hands of the clock."""
+    """ω_i = base^(−2i/d) for i = 0 … d/2 − 1, in radians per position, float64: the hands of the clock.
+
+    Raises ValueError for an odd dimension.
+    """
     if dim < 2 or dim % 2:
         raise ValueError(f"positions come in pairs, so the dimension must be even and at least 2, got {dim}")
     return base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)

@@ -27,8 +27,9 @@ def sigmoid_derivative(z: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 def softmax(z: Float[Tensor, "*batch classes"], temperature: float | int = 1.0) -> Float[Tensor, "*batch classes"]:
     """exp(z_i/T) / Σ_j exp(z_j/T) (Svozil, Eqs. 13 and 15; with T, Eqs. 7 and 16): a point of the simplex (Eq. 14).
 
-    The largest score is subtracted first: softmax does not see a shift, and nothing overflows. T must be positive.
-    This is the thermal distribution of energies −z_i (lecture notes "Large Language Models", section 3.3).
+    The largest score is subtracted first: softmax does not see a shift, and nothing overflows. T must be positive. This
+    is the thermal distribution of energies −z_i (lecture notes "Large Language Models", section 3.3). Raises ValueError
+    unless the temperature is positive.
     """
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, got {temperature!r}; its limit 0 is the argmax")

@@ -19,6 +19,7 @@ from classical.config import TransformerConfig
 from classical.linear import make_linear, make_table
 from classical.norms import make_norm
 from classical.positions import rotary_table, sinusoidal
+from classical.token_ids import expect_tokens
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,8 @@ class Transformer(nn.Module):
         end = start + tokens.shape[1]
         if end > self.config.block:
             raise ValueError(f"the text has {end} tokens, but the model reads at most {self.config.block} (its block)")
-        try:
-            x = self.embedding(tokens)
-        except IndexError:
-            raise ValueError(
-                f"tokens must lie in 0…{self.config.vocab - 1}, got {int(tokens.min())}…{int(tokens.max())}"
-            ) from None
+        expect_tokens(tokens, self.config.vocab)
+        x = self.embedding(tokens)
         if self.scale != 1.0:
             x = x * self.scale
         if self.position is not None:
@@ -102,7 +99,7 @@ class Transformer(nn.Module):
         return self.read(self.evolve(self.embed(tokens)))
 
     def start(self, batch: int) -> DecoderState:
-        """The empty context for ``batch`` texts side by side."""
+        """The empty context for ``batch`` texts side by side. Raises ValueError for a batch below 1."""
         if batch < 1:
             raise ValueError(f"batch must be at least 1, got {batch}")
         return DecoderState(batch, 0, tuple(KVCache() for _ in self.blocks))
@@ -110,7 +107,10 @@ class Transformer(nn.Module):
     def extend(
         self, tokens: Int[Tensor, "batch time"], state: DecoderState
     ) -> tuple[Float[Tensor, "batch time vocab"], DecoderState]:
-        """Reads several further tokens at once; ``state`` stays valid and may be continued differently."""
+        """Reads several further tokens at once; ``state`` stays valid and may be continued differently.
+
+        Raises ValueError for another number of texts than the state holds.
+        """
         if tokens.shape[0] != state.batch:
             raise ValueError(f"the state holds {state.batch} texts, got tokens for {tokens.shape[0]}")
         caches = tuple(cache.copy() for cache in state.caches)

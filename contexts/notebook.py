@@ -339,7 +339,10 @@ def train(task: Any = "bank", seed: int = 0, **settings: Any) -> dict[str, Any]:
 
 
 def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> dict[str, Any]:
-    """Write the Greechie diagram to ``file``; ``state`` is 'any' or the names of a two-valued state's true atoms."""
+    """Write the Greechie diagram to ``file``; ``state`` is 'any' or the names of a two-valued state's true atoms.
+
+    Raises ValueError for atoms that are not the true ones of a two-valued state.
+    """
     from contexts.hypergraphs import drawing
 
     h = get(source)

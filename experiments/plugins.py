@@ -77,6 +77,8 @@ class Registry(MutableMapping[str, Member], Generic[Member]):
 def kind_class(base: Any) -> Callable[[str, Any], None]:
     """The check of a registry of kinds: subclasses of ``base`` whose `kind` is their name and that say how they are
     built.
+
+    It raises ValueError saying what it expected.
     """
 
     def check(name: str, found: Any) -> None:

@@ -171,6 +171,7 @@ def read_graph6(text: str, dimension: int | None = None, name: str = "") -> Hype
     """The hypergraph of one graph6 line (:func:`contexts.hypergraphs.hypergraph.from_graph`); atoms are 0, 1, …
 
     A graph does not say which of its cliques are contexts: what is taken for granted stands in ``notes["assumed"]``.
+    Raises ValueError for text that is not one graph6 line.
     """
     lines = text.split()
     if len(lines) != 1:
@@ -203,6 +204,7 @@ def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
 
     ``vectors`` maps atoms to lists; a complex entry is written ``[re, im]``. With ``"field": "real"`` such an entry is
     an error. Without ``vertices`` they are the atoms of the contexts and pairs, as they come. Unknown keys are errors.
+    Raises ValueError naming the entry that is missing or wrong.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"expected an object (a mapping) with 'vertices' and 'contexts', got {type(data).__name__}")
@@ -265,6 +267,7 @@ def read_json(text: str, name: str = "") -> Hypergraph:
 
 
 def write_json(h: Hypergraph) -> str:
+    """A hypergraph as JSON text, which :func:`read_json` reads back."""
     return json.dumps(to_dict(h), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -299,7 +302,7 @@ def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
 
 
 def write(h: Hypergraph, path: str | Path) -> None:
-    """Write a file by its ending (see :func:`read`)."""
+    """Write a file by its ending (see :func:`read`). Raises ValueError for an unknown ending."""
     path = Path(path)
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:

@@ -96,6 +96,7 @@ class Hypergraph:
 
     @cached_property
     def index(self) -> dict[str, int]:
+        """The place of each vertex in ``vertices``."""
         return {vertex: i for i, vertex in enumerate(self.vertices)}
 
     @cached_property
@@ -208,7 +209,8 @@ def from_graph(graph: nx.Graph, dimension: int | None = None, name: str = "") ->
     """The hypergraph of an orthogonality graph.
 
     With a dimension d, every maximal clique of d vertices is a context and the other edges are exclusive pairs (a
-    larger clique is an error: no d+1 rays are orthogonal). Without one, all edges are exclusive pairs.
+    larger clique is an error: no d+1 rays are orthogonal). Without one, all edges are exclusive pairs. Raises
+    ValueError for a clique larger than the dimension.
     """
     contexts: list[list[object]] = []
     if dimension is not None:

@@ -79,7 +79,7 @@ def catalogue() -> dict[str, Any]:
 def cycle(n: int, size: int = 3) -> Hypergraph:
     """n contexts in a ring, neighbours sharing one atom, ``size`` atoms each: L_n (Lucas) two-valued states for size 3.
 
-    n = 2 would share two atoms, so n ≥ 3; Wright's pentagon is n = 5.
+    n = 2 would share two atoms, so n ≥ 3; Wright's pentagon is n = 5. Raises ValueError for fewer contexts or atoms.
     """
     if n < 3 or size < 2:
         raise ValueError(f"a cycle needs at least 3 contexts of at least 2 atoms; got {n} of {size}")
@@ -90,7 +90,10 @@ def cycle(n: int, size: int = 3) -> Hypergraph:
 
 
 def firefly(n: int = 2, size: int = 3) -> Hypergraph:
-    """n contexts that all share one atom ``c`` (a star); n = 2, size 3 is the firefly logic L12."""
+    """n contexts that all share one atom ``c`` (a star); n = 2, size 3 is the firefly logic L12.
+
+    Raises ValueError for fewer than one context of two atoms.
+    """
     if n < 1 or size < 2:
         raise ValueError(f"a firefly needs at least 1 context of at least 2 atoms; got {n} of {size}")
     contexts = [["c", *[f"a{k * (size - 1) + j + 1}" for j in range(size - 1)]] for k in range(n)]
@@ -98,7 +101,10 @@ def firefly(n: int = 2, size: int = 3) -> Hypergraph:
 
 
 def bug_chain(n: int) -> Hypergraph:
-    """n Specker bugs in a row, each sharing its second end atom (a7) with the next one's first (a1): 12n + 1 atoms."""
+    """n Specker bugs in a row, each sharing its second end atom (a7) with the next one's first (a1): 12n + 1 atoms.
+
+    Raises ValueError for fewer than one bug.
+    """
     if n < 1:
         raise ValueError(f"a chain needs at least one bug; got {n}")
     bug = _stored()["specker_bug"]

@@ -51,7 +51,10 @@ def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def unit_matrix(h: Hypergraph) -> np.ndarray:
-    """The normalised vectors as rows, (atoms, dimension), in the order of the vertices."""
+    """The normalised vectors as rows, (atoms, dimension), in the order of the vertices.
+
+    Raises ValueError where the hypergraph has no vectors.
+    """
     if h.vectors is None:
         raise ValueError("this needs vectors, and the hypergraph has none (realize finds some)")
     return normalised(np.stack([h.vectors[v] for v in h.vertices]))

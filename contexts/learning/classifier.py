@@ -98,7 +98,10 @@ class SenseClassifier:
         return self
 
     def build(self, examples: Sequence[Example], names: Sequence[str]) -> tuple[Tensor, torch.Generator]:
-        """The untrained ``model`` that :meth:`fit` starts from, with the labels and the generator for its training."""
+        """The untrained ``model`` that :meth:`fit` starts from, with the labels and the generator for its training.
+
+        Raises ValueError for a sense without an example, and for a dimension without room for the senses.
+        """
         senses = len(names)
         labels = np.array([e.sense for e in examples])
         if missing := [s for s in range(senses) if s not in labels]:
@@ -136,6 +139,7 @@ class SenseClassifier:
             return self.model.select(*self._encode(examples)).numpy()
 
     def predict(self, examples: Sequence[Example]) -> np.ndarray:
+        """The likeliest sense of each example, as indices (n,)."""
         return self.predict_log_proba(examples).argmax(axis=1)
 
     def score(self, examples: Sequence[Example]) -> float:

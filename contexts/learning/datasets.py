@@ -144,8 +144,8 @@ def sentences(train: str, test: str, name: str, asked: str = "", dev: str = "") 
     """lambeq's MC and RP layout: a label 0 or 1, blanks, a tokenised sentence, one per line (the last may lack its
     newline).
 
-    The asked token is ``asked`` where the sentence has it, else the middle one: it only fixes what places are
-    relative to.
+    The asked token is ``asked`` where the sentence has it, else the middle one: it only fixes what places are relative
+    to. Raises ValueError naming the line that is not of this layout.
     """
     parts = []
     for part, text in (("train", train), ("test", test), ("dev", dev)):

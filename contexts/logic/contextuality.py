@@ -184,6 +184,7 @@ def contextual_fraction(table: EmpiricalTable) -> float:
     1].
 
     Read it beside :func:`signalling_fraction`: a table that signals has a positive fraction for that reason alone.
+    Raises ValueError for more global assignments than can be listed.
     """
     measurements = list(table.outcomes)
     number = math.prod(len(table.outcomes[m]) for m in measurements)
@@ -263,6 +264,7 @@ class ByDefault:
 
     @property
     def contextual(self) -> bool:
+        """Whether the excess over the noncontextual bound is positive beyond rounding (1e-9)."""
         return self.excess > 1e-9
 
 

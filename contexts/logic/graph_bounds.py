@@ -138,7 +138,10 @@ def independence_number(h: Hypergraph, weights: str | Mapping[str, float | int] 
 
 
 def fractional_packing(h: Hypergraph, weights: str | Mapping[str, float | int] | None = None) -> AlphaStar:
-    """α*: max Σ wᵢxᵢ with Σ_{i∈Q} xᵢ ≤ 1 on every maximal clique Q, x ≥ 0, and the dual clique cover (HiGHS)."""
+    """α*: max Σ wᵢxᵢ with Σ_{i∈Q} xᵢ ≤ 1 on every maximal clique Q, x ≥ 0, and the dual clique cover (HiGHS).
+
+    Raises ValueError where HiGHS finds no solution.
+    """
     from scipy.optimize import linprog
 
     w = weights_of(h, weights)

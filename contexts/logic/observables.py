@@ -150,7 +150,10 @@ def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
 
 def pauli(word: str) -> np.ndarray:
     """The Kronecker product of single-qubit Pauli matrices; ``ZI`` acts with Z on the first (most significant)
-    qubit. At most ``QUBIT_LIMIT`` letters."""
+    qubit. At most ``QUBIT_LIMIT`` letters.
+
+    Raises ValueError for other letters or more of them.
+    """
     sign = -1.0 if word.startswith("-") else 1.0
     letters = word.lstrip("+-")
     if not letters or set(letters) - set(PAULI):

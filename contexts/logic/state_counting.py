@@ -107,9 +107,11 @@ class Step:
 
     @property
     def leaf(self) -> int | None:
+        """The atom that stands for all ``leaves``; None without any."""
         return self.leaves[0] if self.leaves else None
 
     def weight(self, atom: int | None) -> int:
+        """How many atoms an atom stands for: all ``leaves``, or itself alone."""
         return len(self.leaves) if atom is not None and atom == self.leaf else 1
 
     def choices(self, state: int) -> Iterator[tuple[int | None, int]]:

@@ -95,6 +95,7 @@ def usage(error: Exception) -> None:
 
 
 def fail(sentence: str, code: int) -> None:
+    """Print one sentence to the standard error and exit with ``code``."""
     print(f"qattn: {sentence}", file=sys.stderr)
     leave(code)
 

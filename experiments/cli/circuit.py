@@ -33,6 +33,7 @@ def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) ->
 
 
 def say(value: dict[str, Any], as_json: bool) -> None:
+    """Print a result, as JSON or as lines ``key: value``."""
     if as_json:
         print(json.dumps(value, allow_nan=False))
         return

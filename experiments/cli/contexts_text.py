@@ -6,10 +6,12 @@ from typing import Any
 
 
 def names(items: list[str], most: int = 12) -> str:
+    """The first ``most`` items, and how many there are in all."""
     return (", ".join(items[:most]) or "none") + (f", … ({len(items)} in all)" if len(items) > most else "")
 
 
 def check_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts check`` as lines of text."""
     lines = [
         f"{r['name'] or 'hypergraph'}: {r['atoms']} atoms, {r['contexts']} contexts of sizes {r['context_sizes']},"
         f" {r['exclusive_pairs']} further exclusive pairs, dimension {r['dimension']}",
@@ -35,6 +37,7 @@ def check_lines(r: dict[str, Any]) -> list[str]:
 
 
 def states_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts states`` as lines of text."""
     exact = "" if r["complete"] else f" or more ({r['reason']})" if "reason" in r else ""
     size = f" (10^{r['count_log10']:.4f})" if len(r["count"] or "") > 15 and r["count_log10"] else ""
     lines = [] if r["count"] is None else [f"{r['count']}{size}{exact} two-valued states: {r['definition']}"]
@@ -69,6 +72,7 @@ def states_lines(r: dict[str, Any]) -> list[str]:
 
 
 def commute_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts commute`` as lines of text."""
     width = max(len(x) for x in r["labels"])
     lines = [
         f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm']:.6g}"
@@ -82,6 +86,7 @@ def commute_lines(r: dict[str, Any]) -> list[str]:
 
 
 def bounds_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts bounds`` as lines of text."""
     theta = f"{r['theta']:.7g} ≤ θ ≤ {r['theta_dual']:.7g}" if r["theta"] is not None else f"θ: {r['theta_reason']}"
     certificate = r["certificate"]
     alpha = f"α  = {r['alpha']:.10g}"
@@ -97,6 +102,7 @@ def bounds_lines(r: dict[str, Any]) -> list[str]:
 
 
 def realize_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts realize`` as lines of text."""
     lines = [f"{name}: {yes(answer)}" for name, answer in r["levels"].items()]
     lines += ["interrupted: what was found by then"] if r["interrupted"] else []
     if r["certificate"]:
@@ -110,10 +116,12 @@ def realize_lines(r: dict[str, Any]) -> list[str]:
 
 
 def component(x: float | list[float]) -> str:
+    """One component of a vector; a pair is a complex number."""
     return f"{x[0]:.6g}{x[1]:+.6g}i" if isinstance(x, list) else f"{x:.6g}"
 
 
 def fraction_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts fraction`` as lines of text."""
     lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
     lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
     if (d := r["by_default"]) is None:
@@ -123,6 +131,7 @@ def fraction_lines(r: dict[str, Any]) -> list[str]:
 
 
 def train_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts train`` as lines of text."""
     lines = [
         f"{r['task']}: {r['train']} training and {r['test']} test examples of {len(r['senses'])} senses ({r['source']})"
     ]
@@ -135,6 +144,7 @@ def train_lines(r: dict[str, Any]) -> list[str]:
 
 
 def compare_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts compare`` as lines of text."""
     examples = sum(row["test"] for row in r["pairs"])
     lines = [f"{len(r['pairs'])} of {len(r['asked']['pairs'])} word pairs, {examples} test examples in all"]
     for name, m in sorted(r["methods"].items(), key=lambda item: -item[1]["mean"]):
@@ -144,4 +154,5 @@ def compare_lines(r: dict[str, Any]) -> list[str]:
 
 
 def yes(value: bool | None) -> str:
+    """The answer to a question that may be open, as a word."""
     return {True: "yes", False: "no", None: "not decided"}[value]

@@ -16,6 +16,7 @@ Rows = list[dict[str, Any]]
 
 
 def tasks() -> Rows:
+    """The kinds of task, those of installed packages included."""
     from experiments.schema.task_kinds import TASKS
 
     rows = [{"name": kind, "about": task.note} for kind, task in TASKS.items()]
@@ -23,6 +24,7 @@ def tasks() -> Rows:
 
 
 def models() -> Rows:
+    """The kinds of model with their parameter groups, those of installed packages included."""
     from experiments.schema.model_kinds import MODELS
 
     rows: Rows = [{"name": kind, "about": m.note, "groups": list(m.groups)} for kind, m in MODELS.items()]
@@ -30,6 +32,7 @@ def models() -> Rows:
 
 
 def configs() -> Rows:
+    """The shipped experiment files."""
     from experiments.located.yaml_source import read_file
 
     rows: Rows = []
@@ -40,6 +43,7 @@ def configs() -> Rows:
 
 
 def hypergraphs() -> Rows:
+    """The hypergraphs of the library with their sizes and sources."""
     from contexts.hypergraphs import library
 
     rows: Rows = []
@@ -55,6 +59,7 @@ def hypergraphs() -> Rows:
 
 
 def ansatze() -> Rows:
+    """The ansätze with their number of parameters and sources."""
     from importlib.metadata import entry_points
 
     from qattn.circuits.ir.ansatz import ANSATZE, ENTRY_POINTS, find

@@ -20,6 +20,8 @@ packing = typer.Typer(
 
 
 class FieldName(StrEnum):
+    """The numbers that vectors are made of."""
+
     real = "real"
     complex = "complex"
 

@@ -16,13 +16,13 @@ IGNORED = -100
 def token_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
     """−log p of each target (Svozil, III.2: the training objective is its mean), in nats; 0 where ignored."""
     wanted = targets != IGNORED
-    picked = log_probs.gather(-1, targets.clamp_min(0)[..., None])[..., 0]
+    picked = log_probs.gather(-1, targets.masked_fill(~wanted, 0)[..., None])[..., 0]
     return torch.where(wanted, -picked, 0.0)
 
 
 def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
-    """Mean nats over the targets that count."""
-    return token_nats(log_probs, targets).sum() / (targets != IGNORED).sum()
+    """Mean nats over the targets that count; 0, with no gradient, where none does."""
+    return token_nats(log_probs, targets).sum() / (targets != IGNORED).sum().clamp_min(1)
 
 
 @torch.no_grad()
@@ -53,12 +53,15 @@ def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: i
 
 
 def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> float:
-    """Mean nats a token over all windows; restores the model's training mode. Sums in float64."""
+    """Mean nats per token over all windows; restores the model's training mode. Sums in float64.
+
+    Raises ``ValueError`` where no target counts.
+    """
     total, count = 0.0, 0
     for log_probs, targets in predictions(model, windows, batch):
         total += token_nats(log_probs, targets).double().sum().item()
         count += int((targets != IGNORED).sum())
-    return total / count
+    return total / _some(count)
 
 
 def accuracy(
@@ -69,7 +72,7 @@ def accuracy(
 ) -> float:
     """Share of the targets that the likeliest token hits; ``queries`` says which targets are asked (None: all).
 
-    Ignored targets never count. Restores the model's training mode.
+    Ignored targets never count. Restores the model's training mode. Raises ``ValueError`` where no target counts.
     """
     hits, count = 0, 0
     for log_probs, targets in predictions(model, windows, batch):
@@ -78,4 +81,10 @@ def accuracy(
             asked &= queries(targets)
         hits += int(((log_probs.argmax(-1) == targets) & asked).sum())
         count += int(asked.sum())
-    return hits / count
+    return hits / _some(count)
+
+
+def _some(count: int) -> int:
+    if not count:
+        raise ValueError("there is no target to measure on: every one is ignored")
+    return count

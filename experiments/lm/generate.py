@@ -44,7 +44,10 @@ def continue_text(
     top_p: float | None = None,
     seed: int = 0,
 ) -> Iterator[int]:
-    """Ids of the continuation one by one. A text longer than the model's limit is seen through a sliding window."""
+    """Ids of the continuation one by one. A text longer than the model's limit is seen through a sliding window.
+
+    Raises :class:`UserError` for a prompt or a setting that cannot be.
+    """
     ids = torch.tensor([prompt_ids(prompt, tokenizer)])
     generator = torch.Generator().manual_seed(seed)
     model.eval()

@@ -39,6 +39,7 @@ class Goal:
     whose: str
 
     def note(self, name: str, fitted: Job, changed: str) -> str:
+        """The report's sentence: what the fitted model costs, how far off it is, and what was changed."""
         got = self.cost(fitted)
         amount = f"{got:,.0f}" if self.value > 1 else f"{got:.2f}"
         off = f"{100 * (got / self.value - 1):+.2f} % of {self.whose}"

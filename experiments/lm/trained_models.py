@@ -27,6 +27,7 @@ class Trained:
 
     @property
     def name(self) -> str:
+        """Model, task and seed, for a reader."""
         return f"{self.job.model_name} on {self.job.task_name}, seed {self.job.seed}"
 
 
@@ -61,7 +62,10 @@ def context(job: Job) -> int:
 
 
 def one_a_model(path: Path, seed: int | None = None) -> list[Trained]:
-    """One trained run for every model and task: of ``seed``, or of the smallest seed finished."""
+    """One trained run for every model and task: of ``seed``, or of the smallest seed finished.
+
+    Raises :class:`UserError` where no run of that seed has finished.
+    """
     chosen: dict[tuple[str, str], Trained] = {}
     for trained in map(load, finished(path)):
         key = (trained.job.task_name, trained.job.model_name)

@@ -47,6 +47,7 @@ class Override:
 
     @property
     def mark(self) -> Mark:
+        """The place that messages name: the option as it was typed."""
         return Mark(
             f"--set {self.key}={self.value}" if self.flag == "--set" else f"{self.flag} {self.value}", flag=self.flag
         )

@@ -165,10 +165,12 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def fixed(value: float | int | None, digits: int = 3) -> str:
+    """A number with fixed digits; a dash where there is none."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | int | None, digits: int = 3) -> str:
+    """A number with its sign and fixed digits; a dash where there is none."""
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 
@@ -183,10 +185,12 @@ def count(value: float | int | None) -> str:
 
 
 def probability(value: float | int | None) -> str:
+    """A p value: three digits, or in powers of ten below a thousandth."""
     if value is None:
         return "–"
     return f"{value:.3f}" if value >= 0.001 else scientific(value)
 
 
 def words(key: str) -> str:
+    """A key as words."""
     return key.replace("_", " ")

@@ -26,7 +26,10 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def restore(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
-    """Copy stored weights into ``model``; names and shapes must agree, but for counts, whose sizes the file knows."""
+    """Copy stored weights into ``model``; names and shapes must agree, but for counts, whose sizes the file knows.
+
+    Raises :class:`UserError` naming the tensor that is missing or has another shape.
+    """
     if isinstance(model, CountedModel):
         try:
             model.adopt(tensors)

@@ -30,18 +30,22 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
+        """The whole training state."""
         return self.path / "checkpoint.safetensors"
 
     @property
     def model(self) -> Path:
+        """The trained weights."""
         return self.path / "model.safetensors"
 
     @property
     def tokenizer(self) -> Path:
+        """The tokenizer that the model was trained with."""
         return self.path / "tokenizer.json"
 
     @cached_property
     def metrics(self) -> EventLog:
+        """The log of the training."""
         return EventLog(self.path / "metrics.jsonl")
 
     def result(self) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ class Axis:
     values: list[Any]
 
     def setting(self, index: int) -> Setting:
+        """What one value of the axis sets, and where it stands in the file."""
         return self.inner, self.values[index], (self.table, self.key, index)
 
 

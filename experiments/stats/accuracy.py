@@ -40,11 +40,12 @@ def wilson(share: float, examples: float, level: float = 0.95) -> tuple[float, f
 def accuracy_interval(values: Sequence[float], examples: int | None, level: float = 0.95) -> Interval:
     """Mean accuracy over seeds with an interval for new seeds and new test examples; ``values`` has one per seed.
 
-    Wilson's interval at the effective number of examples n = p(1−p)/se² · (z/t)² (Korn and Graubard, 1998), where
-    se² = s²/S + p(1−p)/N adds the spread s over S seeds and the binomial variance of N test examples, and t has
-    Welch and Satterthwaite's degrees of freedom; n is never above N. Without ``examples`` (a record that does not say
-    how many there were) it is Student's interval over seeds cut to [0, 1], and none where all seeds agree. One value
-    gives no interval, as everywhere; for a model without randomness see :func:`wilson`.
+    Wilson's interval at the effective number of examples n = p(1−p)/se² · (z/t)² (Korn and Graubard, 1998), where se² =
+    s²/S + p(1−p)/N adds the spread s over S seeds and the binomial variance of N test examples, and t has Welch and
+    Satterthwaite's degrees of freedom; n is never above N. Without ``examples`` (a record that does not say how many
+    there were) it is Student's interval over seeds cut to [0, 1], and none where all seeds agree. One value gives no
+    interval, as everywhere; for a model without randomness see :func:`wilson`. Raises ValueError for a value outside
+    [0, 1].
     """
     if not all(0 <= value <= 1 for value in values):
         raise ValueError(f"an accuracy lies between 0 and 1, got {list(values)}")

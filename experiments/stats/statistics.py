@@ -97,6 +97,7 @@ def sign_flip(differences: Sequence[float], samples: int = 100_000, seed: int = 
     p is the share of the 2^n sign patterns whose |sum| reaches the observed one, so it is at least 2/2^n. All patterns
     are visited up to n = 20; beyond, ``samples`` patterns are drawn with ``seed`` and p = (k+1)/(N+1), which is valid
     and never 0 (Phipson and Smyth, 2010). Sums within 1e-12 of Σ|d| count as equal. Returns p and whether it is exact.
+    Raises ValueError without a difference.
     """
     d = np.abs(_finite(differences))
     if len(d) == 0:
@@ -128,7 +129,8 @@ def seeds_needed(comparisons: int, alpha: float = 0.05) -> int:
 def holm(p: Sequence[float | None]) -> list[float | None]:
     """Adjusted p values of Holm's step-down procedure (1979), in the order given; None stays None and is not counted.
 
-    An adjusted value at or below α is a rejection, with the chance of any false one among all kept below α.
+    An adjusted value at or below α is a rejection, with the chance of any false one among all kept below α. Raises
+    ValueError for a p value outside [0, 1].
     """
     known = sorted((value, place) for place, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)
@@ -142,7 +144,10 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 
 def hedges(freedom: int) -> float:
-    """Hedges' exact small-sample factor J(ν) = Γ(ν/2) / (√(ν/2) Γ((ν−1)/2)) (Hedges 1981), for ν = n − 1 ≥ 2."""
+    """Hedges' exact small-sample factor J(ν) = Γ(ν/2) / (√(ν/2) Γ((ν−1)/2)) (Hedges 1981), for ν = n − 1 ≥ 2.
+
+    Raises ValueError for fewer degrees of freedom.
+    """
     if freedom < 2:
         raise ValueError(f"Hedges' factor needs at least 2 degrees of freedom, got {freedom}")
     return math.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / math.sqrt(freedom / 2)
@@ -152,6 +157,7 @@ def practical(difference: Interval, margin: float) -> str | None:
     """Region of practical equivalence ±``margin``: "equal" if the interval lies inside, "different" outside, or "open".
 
     None where there is no interval. At a 95 % interval "equal" is a two one-sided test at 2.5 %, on the careful side.
+    Raises ValueError for a negative margin.
     """
     if margin < 0:
         raise ValueError(f"the margin of practical equivalence is at least 0, got {margin}")

@@ -135,7 +135,10 @@ def hold(out: Path | None) -> AbstractContextManager[Path | None]:
 def train_one(
     source: Path, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool
 ) -> dict[str, Any]:
-    """Train to the end, a line every tenth of the way; with ``out`` everything is kept and a killed run resumes."""
+    """Train to the end, a line every tenth of the way; with ``out`` everything is kept and a killed run resumes.
+
+    Raises :class:`UserError` where the loss is no finite number any more.
+    """
     with blame(source):
         problem = fit_for(spec, keys)
     result: dict[str, Any] = {

@@ -26,6 +26,7 @@ from qattn.circuits.simulate.statevector import run
 
 
 def numbers(text: str, option: str) -> list[float]:
+    """Finite numbers separated by commas. Raises :class:`UserError` naming the option."""
     try:
         found = [float(part) for part in text.split(",")]
         if np.all(np.isfinite(found)):
@@ -36,6 +37,7 @@ def numbers(text: str, option: str) -> list[float]:
 
 
 def whole_numbers(text: str, option: str) -> list[int]:
+    """Whole numbers separated by commas. Raises :class:`UserError` naming the option."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
@@ -201,7 +203,10 @@ def at_inputs(circuit: Circuit, inputs: np.ndarray | None) -> Circuit:
 
 
 def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
-    """An array in a .npy file as gates."""
+    """An array in a .npy file as gates.
+
+    Raises :class:`UserError` for an unknown ``how`` and for an array that it cannot take apart.
+    """
     makers = {
         "givens": synthesis.givens,
         "dense": synthesis.dense,
@@ -220,7 +225,10 @@ def compile_file(path: Path, how: str, out: Path | None) -> dict[str, Any]:
 
 
 def read_array(path: Path, how: str) -> np.ndarray:
-    """What ``--how`` takes apart: a matrix of finite numbers, real phases, or the whole numbers of a permutation."""
+    """What ``--how`` takes apart: a matrix of finite numbers, real phases, or the whole numbers of a permutation.
+
+    Raises :class:`UserError` for any other file.
+    """
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
     try:
@@ -252,7 +260,10 @@ def compile_run(
     strengths: list[float],
     out: Path | None,
 ) -> dict[str, Any]:
-    """A trained unitary model and a prompt as one circuit, compared with the model's own next-token distribution."""
+    """A trained unitary model and a prompt as one circuit, compared with the model's own next-token distribution.
+
+    Raises :class:`UserError` where the folder has no strictly unitary model.
+    """
     from experiments.lm.generate import prompt_ids
     from experiments.lm.trained_models import one_a_model
     from qattn.circuits.compile.language_model import compile_model

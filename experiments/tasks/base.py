@@ -14,13 +14,19 @@ class Task(Protocol):
     """Batches to train on, windows to evaluate on, and what a report says of both. Ignored targets are −100."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name in the experiment."""
+        ...
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """The kind in the experiment file."""
+        ...
 
     @property
-    def tokenizer(self) -> Tokenizer: ...
+    def tokenizer(self) -> Tokenizer:
+        """Between text and token ids."""
+        ...
 
     @property
     def characters_per_token(self) -> float | None:
@@ -28,7 +34,9 @@ class Task(Protocol):
         ...
 
     @property
-    def vocab(self) -> int: ...
+    def vocab(self) -> int:
+        """Number of token ids."""
+        ...
 
     @property
     def block(self) -> int:

@@ -109,6 +109,7 @@ class LanguageTask:
 
     @cached_property
     def tokenizer(self) -> SymbolTokenizer:
+        """The symbols of the language, and the marker."""
         return SymbolTokenizer([*self.alphabet, "#"])
 
     @property
@@ -118,14 +119,17 @@ class LanguageTask:
 
     @property
     def vocab(self) -> int:
+        """Symbols and the marker."""
         return len(self.alphabet) + 1
 
     @property
     def span(self) -> int:
+        """Tokens of a training string with its marker."""
         return self.train_strings.shape[1] + 1
 
     @property
     def block(self) -> int:
+        """Tokens of the longest string trained on or sampled."""
         return max(self.span, *self.sample_lengths)
 
     def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -282,7 +286,10 @@ def recognition(
 def motzkin(
     name: str, length: int, strings: int, test_lengths: tuple[int, ...], samples: int, seed: int
 ) -> LanguageTask:
-    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 310 572)."""
+    """Motzkin words of one length, drawn uniformly by counting the ways home (M_15 = 310 572).
+
+    Raises ValueError for more training strings than there are words.
+    """
     ways = motzkin_ways(length)
     population = ways[0][length]
     if population < strings + 10:

@@ -52,18 +52,22 @@ class SequenceTask:
 
     @cached_property
     def tokenizer(self) -> SymbolTokenizer:
+        """The symbols, written with spaces between them."""
         return SymbolTokenizer(self.symbols)
 
     @property
     def vocab(self) -> int:
+        """Number of symbols."""
         return len(self.symbols)
 
     @property
     def span(self) -> int:
+        """Tokens of the longest training sequence."""
         return self.lengths[1] + self.extra
 
     @property
     def block(self) -> int:
+        """Tokens of the longest sequence, tests included."""
         return max([self.lengths[1], *(high for _, high in self.tests.values())]) + self.extra
 
     def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -54,6 +54,7 @@ class TokenTask:
 
     @property
     def vocab(self) -> int:
+        """Number of token ids."""
         return self.tokenizer.size
 
     def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -64,6 +65,7 @@ class TokenTask:
 
     @property
     def span(self) -> int:
+        """Tokens of a training window."""
         return self.block
 
     def windows(self) -> list[tuple[Tensor, Tensor]]:
@@ -145,6 +147,8 @@ class TokenTask:
 def read_text(path: Path, tokenizer: str) -> str:
     """The text of a file. Characters and byte pairs: strict UTF-8, a byte order mark dropped, line ends made "\\n", so
     that one text has one tokenization on every platform. Bytes: any file, exactly as it is.
+
+    Raises :class:`UserError` for a file that cannot be read as that.
     """
     if not path.exists():
         raise UserError(f"{path}: no such text file; give a path, or one of {', '.join(SHIPPED)}")

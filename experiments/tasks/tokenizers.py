@@ -9,17 +9,31 @@ from experiments.errors import UserError
 
 
 class Tokenizer(Protocol):
+    """Between text and the ids 0…size−1."""
+
     kind: str
     size: int
 
-    def encode(self, text: str) -> list[int]: ...
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text. Raises ``ValueError`` naming what the vocabulary does not have."""
+        ...
 
-    def decode(self, ids: list[int]) -> str: ...
+    def decode(self, ids: list[int]) -> str:
+        """The text of ids. Raises ``ValueError`` for an id outside the vocabulary."""
+        ...
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """All that :func:`from_json` needs to make it again."""
+        ...
 
 
-class CharacterTokenizer:
+def expect_ids(ids: list[int], size: int) -> None:
+    """Raise ``ValueError`` unless all ids lie in 0…size−1, in the words of the models."""
+    if ids and not 0 <= min(ids) <= max(ids) < size:
+        raise ValueError(f"tokens must lie in 0…{size - 1}, got {min(ids)}…{max(ids)}")
+
+
+class CharacterTokenizer(Tokenizer):
     """One id a character; ids follow the code points, so a text has the same ids on every platform."""
 
     kind = "char"
@@ -31,6 +45,7 @@ class CharacterTokenizer:
 
     @classmethod
     def fit(cls, text: str) -> CharacterTokenizer:
+        """The characters that occur in a text."""
         return cls(sorted(set(text)))
 
     def encode(self, text: str) -> list[int]:
@@ -45,13 +60,14 @@ class CharacterTokenizer:
             ) from None
 
     def decode(self, ids: list[int]) -> str:
+        expect_ids(ids, self.size)
         return "".join(self.alphabet[index] for index in ids)
 
     def to_json(self) -> str:
         return json.dumps({"kind": self.kind, "alphabet": self.alphabet}, ensure_ascii=False)
 
 
-class ByteTokenizer:
+class ByteTokenizer(Tokenizer):
     """One id a byte of the UTF-8 text; 256 ids, nothing is outside the vocabulary."""
 
     kind = "byte"
@@ -61,13 +77,14 @@ class ByteTokenizer:
         return list(text.encode("utf-8", errors="surrogateescape"))
 
     def decode(self, ids: list[int]) -> str:
+        expect_ids(ids, self.size)
         return bytes(ids).decode("utf-8", errors="replace")
 
     def to_json(self) -> str:
         return json.dumps({"kind": self.kind})
 
 
-class PairTokenizer:
+class PairTokenizer(Tokenizer):
     """Byte-level byte-pair encoding (Sennrich et al. 2016) by the `tokenizers` library."""
 
     kind = "bpe"
@@ -100,13 +117,14 @@ class PairTokenizer:
         return self._inner.encode(text).ids
 
     def decode(self, ids: list[int]) -> str:
+        expect_ids(ids, self.size)
         return self._inner.decode(ids)
 
     def to_json(self) -> str:
         return json.dumps({"kind": self.kind, "tokenizer": self._inner.to_str()})
 
 
-class SymbolTokenizer:
+class SymbolTokenizer(Tokenizer):
     """The named symbols of a generated task, written with spaces between them."""
 
     kind = "symbols"
@@ -125,6 +143,7 @@ class SymbolTokenizer:
         return [self._ids[word] for word in text.split()]
 
     def decode(self, ids: list[int]) -> str:
+        expect_ids(ids, self.size)
         return " ".join(self.symbols[index] for index in ids)
 
     def to_json(self) -> str:
@@ -132,7 +151,10 @@ class SymbolTokenizer:
 
 
 def from_json(text: str, source: object) -> Tokenizer:
-    """The tokenizer a run kept; one sentence when the file is none."""
+    """The tokenizer a run kept; one sentence when the file is none.
+
+    Raises :class:`UserError` naming ``source`` for anything else.
+    """
     try:
         stored = json.loads(text)
         if stored["kind"] == "char":

@@ -32,15 +32,29 @@ class AttentionConfig(Protocol):
     """What the configurations of all models with angles have."""
 
     @property
-    def heads(self) -> int: ...
+    def heads(self) -> int:
+        """Groups of angles that share a score."""
+        ...
+
     @property
-    def key_dim(self) -> int: ...
+    def key_dim(self) -> int:
+        """Length of queries and keys."""
+        ...
+
     @property
-    def attention(self) -> bool: ...
+    def attention(self) -> bool:
+        """Whether earlier tokens set angles by a score."""
+        ...
+
     @property
-    def decay(self) -> str: ...
+    def decay(self) -> str:
+        """``fixed`` or ``learned``: how scores fall with distance."""
+        ...
+
     @property
-    def angle_init_scale(self) -> float: ...
+    def angle_init_scale(self) -> float:
+        """Size of the angles at the start, in radians."""
+        ...
 
 
 class PhaseAttention(nn.Module):

@@ -25,6 +25,7 @@ from qattn.core.measurement import log_probabilities
 from qattn.core.states import normalize, random_states, rotate
 from qattn.core.unitaries import Field, Isometry, Mixers, as_field, isometry_defect
 from qattn.lm.base import StateMap
+from qattn.lm.token_ids import expect_tokens
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,10 @@ class BornMachineLM(nn.Module):
         return torch.cat([going, ending[:, None]], 1)
 
     def log_prior(self, possible: Bool[Tensor, " counts"], length: int | None = None) -> Float[Tensor, " counts"]:
-        """log p(n) over the possible lengths, or that of the one length asked for."""
+        """log p(n) over the possible lengths, or that of the one length asked for.
+
+        Raises ``ValueError`` for a length that no string has.
+        """
         if length is None:
             return self.lengths.masked_fill(~possible, -torch.inf).log_softmax(0)
         if not 0 <= length <= self.config.longest or not possible[length]:
@@ -171,6 +175,7 @@ class BornMachineLM(nn.Module):
         return torch.full_like(self.lengths, -torch.inf).index_fill(0, torch.tensor(length), 0.0)
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        expect_tokens(tokens, self.config.vocab)
         places = torch.arange(tokens.shape[1], device=tokens.device)
         read = places - torch.where(tokens == self.marker, places, -1).cummax(1).values
         first, flat = self.prepare(), self.operators().flatten(0, 1).mT
@@ -227,6 +232,7 @@ class BornMachineLM(nn.Module):
 
     def step(self, token: Int[Tensor, " batch"], state: BornState) -> tuple[Float[Tensor, "batch vocab"], BornState]:
         """One token further in constant time and memory."""
+        expect_tokens(token, self.config.vocab)
         psi = self.turn(state.psi, token, self.operators().flatten(0, 1).mT, self.prepare())
         read = torch.where(token == self.marker, 0, state.read + 1)
         return self.read(psi, read, state.effects), BornState(psi, read, state.effects)

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qattn.lm.token_ids import expect_tokens
+
 KINDS = ("token", "additive", "mlp")
 
 
@@ -79,6 +81,7 @@ class Control(nn.Module):
 
     def _recent(self, tokens: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time ngram"]:
         """The last ``ngram`` tokens, newest first; ``vocab`` stands for none."""
+        expect_tokens(tokens, len(self.embedding))
         return F.pad(tokens, (self.ngram - 1, 0), value=len(self.embedding)).unfold(1, self.ngram, 1).flip(-1)
 
     def _rows(self) -> Float[Tensor, "words embedding"]:
@@ -99,6 +102,7 @@ class Control(nn.Module):
         self, token: Int[Tensor, " batch"], recent: Float[Tensor, "batch width"]
     ) -> tuple[Float[Tensor, "batch width"], Float[Tensor, "batch width"]]:
         """One token further: the control vector and the new n-gram of embeddings (newest first)."""
+        expect_tokens(token, len(self.embedding))
         embedded = F.embedding(token, self.embedding)
         recent = torch.cat([embedded, recent[:, : self.width - embedded.shape[1]]], -1)
         return recent if self.kind != "mlp" else self._refine(recent, recent @ self.up + self.up_bias), recent

@@ -21,6 +21,7 @@ from qattn.core.states import normalize, random_states
 from qattn.core.unitaries import Field, Isometry, isometry_defect
 from qattn.lm.base import StateMap
 from qattn.lm.instrument_scan import kraus_recursion
+from qattn.lm.token_ids import expect_tokens
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class InstrumentLM(nn.Module):
         return tall.mH @ tall
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        expect_tokens(tokens, self.config.vocab)
         stacked = self.stacked()
         rho = self.prepare().expand(tokens.shape[0], -1, -1)
         states = kraus_recursion(rho, stacked, tokens, self.config.dephasing)
@@ -108,6 +110,7 @@ class InstrumentLM(nn.Module):
         self, token: Int[Tensor, " batch"], state: Shaped[Tensor, "batch dim dim"]
     ) -> tuple[Float[Tensor, "batch vocab"], Shaped[Tensor, "batch dim dim"]]:
         """One token further in constant time and memory."""
+        expect_tokens(token, self.config.vocab)
         stacked = self.stacked()
         rho = kraus_recursion(state, stacked, token[:, None], self.config.dephasing)[:, 0]
         return self.read(rho, self.effects(stacked)), rho

@@ -19,6 +19,7 @@ from qattn.core.parametrization_cache import cacheable
 from qattn.core.states import normalize
 from qattn.core.unitaries import Field, Mixers, as_field
 from qattn.lm import unitary_scan
+from qattn.lm.token_ids import expect_tokens
 
 
 class TableGates(NamedTuple):
@@ -43,7 +44,9 @@ class LookupTransition(nn.Module):
         raise NotImplementedError
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> TableGates:
-        return TableGates(self.unitaries(), tokens)
+        unitaries = self.unitaries()
+        expect_tokens(tokens, len(unitaries))
+        return TableGates(unitaries, tokens)
 
     def run(self, psi: Shaped[Tensor, "batch dim"], gates: TableGates) -> Shaped[Tensor, "batch time dim"]:
         """h_1..h_T of h_t = U(x_t) h_{t−1}."""

@@ -20,13 +20,20 @@ from experiments.lm.contract import (
     StringModel,
     claims_unitarity,
 )
-from experiments.lm.evaluate import mean_nats
+from experiments.lm.evaluate import IGNORED, accuracy, evaluate, mean_nats
 from experiments.lm.optim import build_optimizers
 from experiments.lm.unitarity_audit import audit_model
 from experiments.runs import checkpoint, state_file
 from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.schema.model_kinds import MODELS
 from experiments.schema.optimizer_options import Optimizer
+from experiments.tasks.tokenizers import (
+    ByteTokenizer,
+    CharacterTokenizer,
+    PairTokenizer,
+    SymbolTokenizer,
+    Tokenizer,
+)
 
 VOCAB, BLOCK, BATCH, TIME = 26, 12, 3, 10
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -145,6 +152,43 @@ def test_operations_are_counted_and_do_not_fall_with_the_length(name: str) -> No
     assert isinstance(short, int)
     assert short <= long
     assert (short > 0) is not isinstance(model, CountedModel)
+
+
+@every_kind
+@pytest.mark.parametrize("wrong", [-1, VOCAB])
+@torch.no_grad()
+def test_a_token_outside_the_vocabulary_is_named_in_one_wording(name: str, wrong: int) -> None:
+    model, tokens = made(name), texts()
+    tokens[1, 4] = wrong
+    low, high = int(tokens.min()), int(tokens.max())
+    with pytest.raises(ValueError, match=rf"^tokens must lie in 0…{VOCAB - 1}, got {low}…{high}$"):
+        model(tokens)
+    column = tokens[:, 4]
+    with pytest.raises(ValueError, match=rf"^tokens must lie in 0…{VOCAB - 1}, got {column.min()}…{column.max()}$"):
+        model.step(column, model.start(BATCH))
+
+
+@pytest.mark.parametrize("tokenizer", [CharacterTokenizer.fit("abc"), ByteTokenizer(), SymbolTokenizer(["0", "1"]),
+                                       PairTokenizer.fit("ab ab ab", 258)], ids=lambda one: one.kind)  # fmt: skip
+def test_an_id_outside_the_vocabulary_is_not_decoded(tokenizer: Tokenizer) -> None:
+    assert tokenizer.decode([]) == ""
+    for wrong in (-1, tokenizer.size):
+        with pytest.raises(ValueError, match=rf"^tokens must lie in 0…{tokenizer.size - 1}, got {min(0, wrong)}…"):
+            tokenizer.decode([0, wrong])
+
+
+def test_a_batch_without_a_target_teaches_nothing_and_is_not_measured() -> None:
+    model, tokens = made("lstm"), texts()
+    none = torch.full_like(tokens, IGNORED)
+    loss = mean_nats(model(tokens), none)
+    loss.backward()
+    assert loss == 0
+    assert all(not parameter.grad.any() for parameter in model.parameters())
+    for measure in (evaluate, accuracy):
+        with pytest.raises(ValueError, match="no target to measure on"):
+            measure(model, [(tokens, none)])
+    half = torch.where(torch.arange(TIME) < 4, tokens, IGNORED)
+    assert torch.equal(mean_nats(model(tokens), half), mean_nats(model(tokens)[:, :4], tokens[:, :4]))
 
 
 def advance(model: Any, optimizers: list[torch.optim.Optimizer], steps: range) -> None:

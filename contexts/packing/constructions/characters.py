@@ -14,9 +14,10 @@ from contexts.packing.constructions.galois import GF, galois_field, prime_power,
 def unbiased_bases(q: int) -> list[Complex128[np.ndarray, "q q"]]:
     """q + 1 mutually unbiased orthonormal bases of C^q, q a prime power: |⟨u,v⟩| = 1/√q between different bases.
 
-    Rows are vectors, the standard basis last. Odd q: ω^{tr(a x² + b x)}/√q (Wootters & Fields 1989); even q:
-    i^{Tr((a + 2b) x)}/√q over the Teichmüller set of GR(4, m) (Klappenecker & Rötteler 2004). As observables, the
-    bases are maximally incompatible: knowing one makes the outcomes of any other uniformly random.
+    Rows are vectors, the standard basis last. Odd q: ω^{tr(a x² + b x)}/√q (Wootters & Fields 1989); even q: i^{Tr((a +
+    2b) x)}/√q over the Teichmüller set of GR(4, m) (Klappenecker & Rötteler 2004). As observables, the bases are
+    maximally incompatible: knowing one makes the outcomes of any other uniformly random. Raises ``ValueError`` unless q
+    is a prime power.
     """
     found = prime_power(q)
     if found is None:
@@ -46,7 +47,10 @@ def unbiased_observables(q: int) -> Complex128[np.ndarray, "bases q q"]:
 
 
 def alltop(p: int) -> Complex128[np.ndarray, "n p"]:
-    """p² + p lines of C^p at 1/√p, p ≥ 5 prime: the Gabor frame of ω^{x³}, and the standard basis (Alltop 1980)."""
+    """p² + p lines of C^p at 1/√p, p ≥ 5 prime: the Gabor frame of ω^{x³}, and the standard basis (Alltop 1980).
+
+    Raises ``ValueError`` for another p.
+    """
     if prime_power(p) != (p, 1) or p < 5:
         raise ValueError(f"Alltop's sequence needs a prime of at least 5, got {p}")
     x, shift, modulation = np.arange(p), np.arange(p)[:, None, None], np.arange(p)[None, :, None]
@@ -63,6 +67,7 @@ def weil(q: int, degree: int) -> Complex128[np.ndarray, "n q"]:
     """ω^{tr f(x)}/√q over x ∈ GF(q) and the standard basis: q^m + q lines of C^q at coherence at most (D−1)/√q.
 
     f runs over the polynomials of degree ≤ D with exponents not divisible by p, of which there are m (Weil 1948).
+    Raises ``ValueError`` for another p or degree.
     """
     found = prime_power(q)
     if found is None or not 1 <= degree < q or degree % found[0] == 0:
@@ -80,7 +85,7 @@ def mixed_characters(q: int, degree: int = 1) -> Complex128[np.ndarray, "n d"]:
 
     χ runs over the multiplicative characters, f over polynomials as in :func:`weil`. D = 1: q² − 1 lines, whose inner
     products are 0, 1/(q−1) or Gauss sums, exactly √q/(q−1). D > 1: |Σ χ(x) ψ(f(x))| ≤ D√q (Weil 1948; Schmidt,
-    "Equations over Finite Fields", 1976, Theorem II.2G).
+    "Equations over Finite Fields", 1976, Theorem II.2G). Raises ``ValueError`` for parameters that do not fit.
     """
     found = prime_power(q)
     if found is None or q < 3 or degree % found[0] == 0:

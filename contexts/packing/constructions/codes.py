@@ -34,8 +34,8 @@ def delsarte_goethals(d: int, r: int) -> Float64[np.ndarray, "n d"]:
     """(d/2)^{r+1} d + d lines of R^d at coherence 2^r/√d, d = 4^k, 0 ≤ r ≤ k − 2: a code and the standard basis.
 
     The Gray image of {ε + Tr(λx) + 2 Tr(Σ_{j≤r} b_j x^{1+2^j})}, λ in GR(4, m), b_j and x in its Teichmüller set,
-    2^{m+1} = d (Hammons, Kumar, Calderbank, Sloane & Solé 1994, Sec. VI; as binary codes Delsarte & Goethals 1975,
-    r = 0: Kerdock 1972).
+    2^{m+1} = d (Hammons, Kumar, Calderbank, Sloane & Solé 1994, Sec. VI; as binary codes Delsarte & Goethals 1975, r =
+    0: Kerdock 1972). Raises ``ValueError`` for another d or r.
     """
     m = d.bit_length() - 2
     if d < 16 or d != 2 ** (m + 1) or m % 2 == 0 or not 0 <= r <= (m - 1) // 2:
@@ -48,7 +48,8 @@ def delsarte_goethals(d: int, r: int) -> Float64[np.ndarray, "n d"]:
 def delsarte_goethals_phases(d: int, r: int) -> Complex128[np.ndarray, "n d"]:
     """d^{r+2} + d lines of C^d at coherence 2^r/√d, d = 2^m: i^w of the words of :func:`quaternary_words`, and axes.
 
-    r = 0 are unbiased bases; Calderbank, Howard & Jafarpour 2010, "Delsarte-Goethals frames".
+    r = 0 are unbiased bases; Calderbank, Howard & Jafarpour 2010, "Delsarte-Goethals frames". Raises ``ValueError`` for
+    another d or r.
     """
     m = d.bit_length() - 1
     if d < 4 or d != 2**m or not 0 <= r <= (m - 1) // 2:
@@ -79,7 +80,8 @@ def quadratic_forms(d: int, r: int) -> Float64[np.ndarray, "n d"]:
     """d^{r+2} + d lines of R^d at coherence 2^r √(2/d), d = 2^m with m odd: (−1)^{tr(ax + Σ b_j x^{1+2^j})} and axes.
 
     The sums run over j = 1 … r + 1. The radical of the form has dimension at most 2r + 2, and an odd one as m is odd:
-    so ranks are at least m − 1 − 2r (Delsarte & Goethals 1975; r = 0: Gold 1968, Kasami 1966).
+    so ranks are at least m − 1 − 2r (Delsarte & Goethals 1975; r = 0: Gold 1968, Kasami 1966). Raises ``ValueError``
+    for another d or r.
     """
     m = d.bit_length() - 1
     if d < 8 or d != 2**m or m % 2 == 0 or not 0 <= r <= (m - 3) // 2:

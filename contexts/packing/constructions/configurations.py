@@ -67,7 +67,10 @@ def blocks(d: int, size: int) -> np.ndarray:
 
 
 def sparse(d: int, size: int, field: str) -> np.ndarray:
-    """The packing: :func:`lines_per_block` unit vectors on each of :func:`blocks`, at coherence 1/size."""
+    """The packing: :func:`lines_per_block` unit vectors on each of :func:`blocks`, at coherence 1/size.
+
+    Raises ``ValueError`` where no Hadamard matrix of the size is known.
+    """
     number = lines_per_block(size, field)
     if not number:
         raise ValueError(f"no Hadamard matrix of order {size} or {size + 1} is known")

@@ -30,4 +30,5 @@ class Construction:
 
     @property
     def buildable(self) -> bool:
+        """Whether the vectors are few enough to be written out."""
         return self.quick and self.n * self.d <= LARGEST

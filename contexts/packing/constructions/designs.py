@@ -15,7 +15,7 @@ def design_incidence(kind: str, order: int) -> Int64[np.ndarray, "blocks points"
     """Block-point incidence, with every point in the same number of blocks and two points in exactly one.
 
     ``kind``: "pairs" or "triples" (of ``order`` points, ≡ 1 or 3 mod 6 for triples), "affine" or "projective" (plane of
-    prime-power ``order``).
+    prime-power ``order``). Raises ``ValueError`` for an unknown kind.
     """
     if kind == "pairs":
         rows = [[int(k in pair) for k in range(order)] for pair in itertools.combinations(range(order), 2)]

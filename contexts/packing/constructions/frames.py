@@ -29,7 +29,7 @@ def singer_difference_set(q: int, n: int) -> tuple[int, np.ndarray]:
 
 
 def paley_difference_set(p: int) -> tuple[int, np.ndarray]:
-    """(p, the quadratic residues), p ≡ 3 mod 4 prime: λ = (p−3)/4 (Paley 1933)."""
+    """(p, the quadratic residues), p ≡ 3 mod 4 prime: λ = (p−3)/4 (Paley 1933). Raises ``ValueError`` for another p."""
     if prime_power(p) != (p, 1) or p % 4 != 3:
         raise ValueError(f"Paley's difference set needs a prime ≡ 3 mod 4, got {p}")
     return p, np.array(sorted({x * x % p for x in range(1, p)}))
@@ -81,7 +81,10 @@ def steiner(kind: str, order: int) -> np.ndarray:
 
 
 def naimark_complement(frame: np.ndarray) -> np.ndarray:
-    """n lines of dimension n − d from a unit-norm tight frame of n lines in dimension d; equiangular if that one is."""
+    """n lines of dimension n − d from a unit-norm tight frame of n lines in dimension d; equiangular if that one is.
+
+    Raises ``ValueError`` for vectors that are no unit-norm tight frame.
+    """
     n, d = frame.shape
     gram = frame.conj() @ frame.T
     if n <= d or np.abs(gram @ gram - n / d * gram).max() > 1e-9 * n:

@@ -42,9 +42,11 @@ class GF:
         return np.where(a == 0, 0, self.exp[self.log[a] * n % (self.q - 1)])
 
     def product(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """a·b, element by element, by logarithms."""
         return np.where((a == 0) | (b == 0), 0, self.exp[(self.log[a] + self.log[b]) % (self.q - 1)])
 
     def sum(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """a + b, element by element: digit by digit in base p."""
         total = np.zeros(np.broadcast(a, b).shape, int)
         for i in range(self.k):
             place = self.p**i

@@ -25,7 +25,10 @@ def from_seidel(seidel: np.ndarray, d: int) -> np.ndarray:
 
 
 def conference_frame(q: int) -> np.ndarray:
-    """q + 1 = 2d equiangular lines at 1/√q: in R^d for q ≡ 1 mod 4, in C^d for q ≡ 3 (van Lint & Seidel 1966)."""
+    """q + 1 = 2d equiangular lines at 1/√q: in R^d for q ≡ 1 mod 4, in C^d for q ≡ 3 (van Lint & Seidel 1966).
+
+    Raises ``ValueError`` unless q is an odd prime power.
+    """
     matrix = conference(q)
     if matrix is None:
         raise ValueError(f"Paley's conference matrices need an odd prime power, got {q}")

@@ -55,6 +55,7 @@ def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> np.ndarr
 
 
 def check_matrix(vectors: Matrix) -> None:
+    """Raise ``ValueError`` unless ``vectors`` is a matrix (n, d) of numbers with at least one entry."""
     if not isinstance(vectors, np.ndarray | CenteredView) or vectors.ndim != 2:
         shape = getattr(vectors, "shape", None)
         raise ValueError(f"expected a matrix (n vectors as rows, d columns), got {_what(vectors, shape)}")
@@ -107,11 +108,13 @@ def largest(block: np.ndarray) -> np.ndarray:
 
 
 def slices(n: int, block: int = BLOCK) -> Iterator[slice]:
+    """0…n−1 in blocks."""
     for start in range(0, n, block):
         yield slice(start, min(n, start + block))
 
 
 def upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:
+    """The blocks of rows and columns that cover the upper triangle of an (n, n) matrix."""
     for rows in slices(n):
         for columns in slices(n):
             if columns.start >= rows.start:

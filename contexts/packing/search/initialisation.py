@@ -88,5 +88,6 @@ def parts(lines: np.ndarray, n: int, field: str, rng: np.random.Generator, batch
 
 
 def gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> np.ndarray:
+    """Standard normal numbers of a shape; complex ones have independent real and imaginary parts."""
     x = rng.standard_normal(shape)
     return x + 1j * rng.standard_normal(shape) if field == "complex" else x

@@ -62,12 +62,12 @@ def optimize(
     """Search for n lines of R^d or C^d of small coherence.
 
     Ends when the coherence is at most ``target`` or meets a proved bound, after ``rounds`` rounds or ``seconds`` of CPU
-    time, or when the best has been met from ``patience`` random starts since it was first found. A round is a
-    batch of restarts, cut short where the time is over or ``stop()`` says so, and then done again on resuming. Its
-    random numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``.
-    ``state`` resumes an earlier search. ``structures`` are constructions whose parts, or which with lines added, some
-    rounds start from. ``progress`` is called after each round. n ≤ d gives an orthonormal set. The last polish may take
-    a tenth of ``seconds``, or two, beyond them.
+    time, or when the best has been met from ``patience`` random starts since it was first found. A round is a batch of
+    restarts, cut short where the time is over or ``stop()`` says so, and then done again on resuming. Its random
+    numbers depend on (seed, round) alone, so a run is reproducible for given ``rounds``. ``state`` resumes an earlier
+    search. ``structures`` are constructions whose parts, or which with lines added, some rounds start from.
+    ``progress`` is called after each round. n ≤ d gives an orthonormal set. The last polish may take a tenth of
+    ``seconds``, or two, beyond them. Raises ``ValueError`` for more lines than n² numbers can be held of.
     """
     check_workable(d, n)
     check_field(field)

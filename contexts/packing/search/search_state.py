@@ -70,10 +70,12 @@ class State:
 
     @property
     def best(self) -> Found:
+        """The polished configuration, or else the best one of the pool. IndexError before the first round."""
         return self.final or self.pool[0]
 
     @property
     def coherence(self) -> float:
+        """Of the best configuration; infinite before the first round."""
         return self.best.coherence if self.pool else math.inf
 
     @property
@@ -83,6 +85,7 @@ class State:
 
     @property
     def how(self) -> str:
+        """How the best configuration was found."""
         return self.best.how
 
     def offer(self, found: Found) -> None:

@@ -25,10 +25,12 @@ class Symmetry:
 
     @property
     def representatives(self) -> int:
+        """Vectors that the search moves: one per free orbit, and the fixed ones."""
         return self.free + len(self.fixed)
 
     @property
     def lines(self) -> int:
+        """Lines of the whole configuration: every orbit in full."""
         return self.free * len(self.elements) + len(self.fixed)
 
     @property

@@ -140,6 +140,7 @@ def against_tolerance(
 
 
 def collapse(curves: Rows, points: Rows, study: PackingStudy) -> Figure:
+    """ln n / (ε²d) against ε√d, where the curves of all dimensions fall onto one."""
     figure, axes = _canvas(3.8)
     for k, d in enumerate(study.dimensions):
         color = PALETTE[k % len(PALETTE)]
@@ -159,6 +160,7 @@ def collapse(curves: Rows, points: Rows, study: PackingStudy) -> Figure:
 
 
 def real_against_complex(study: PackingStudy) -> Figure:
+    """Levenshtein's bound in C^d against those of R^d and R^2d."""
     from contexts.packing.bounds.levenshtein import log_levenshtein
 
     figure, axes = _canvas(3.4)
@@ -180,6 +182,7 @@ def real_against_complex(study: PackingStudy) -> Figure:
 
 
 def load(points: Rows) -> Figure:
+    """Coherence times √d against n/d, by kind of vectors."""
     figure, axes = _canvas(3.6)
     points = [row for row in points if row["n"] <= 1e5 * row["d"]]
     for k, kind in enumerate(MARKS):
@@ -221,6 +224,7 @@ def cosines(samples: dict[str, np.ndarray], d: int, field: str, name: str) -> Fi
 
 
 def misread(read: Rows) -> Figure:
+    """How often an active feature is misread, against the number of active ones."""
     figure, axes = _canvas(3.4)
     for k, n in enumerate(sorted({row["n"] for row in read})):
         for name in dict.fromkeys(row["packing"] for row in read if row["n"] == n):

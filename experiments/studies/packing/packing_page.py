@@ -14,6 +14,7 @@ Rows = list[dict[str, Any]]
 def html(
     study: PackingStudy, figures: dict[str, str], captions: dict[str, str], fits: Rows, points: Rows, read: Rows
 ) -> str:
+    """The page of a study; ``figures`` are inline SVG by name, with their captions."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -44,10 +44,12 @@ def state_path(out: Path) -> Path:
 
 
 def certificate_path(out: Path) -> Path:
+    """Where the certificate of ``out`` is kept."""
     return out.with_suffix(".json")
 
 
 def save(out: Path, vectors: np.ndarray, certificate: dict[str, Any]) -> None:
+    """Write vectors (n, d) in NumPy's format, and their certificate beside them."""
     data = io.BytesIO()
     np.save(data, vectors, allow_pickle=False)
     write_bytes(out, data.getvalue())

@@ -282,6 +282,7 @@ def interference_rows(study: PackingStudy) -> Rows:
 
 
 def table(rows: Rows) -> str:
+    """Rows as CSV text."""
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
     writer.writeheader()

@@ -26,7 +26,7 @@ def read_text(path: Path) -> Vectors:
 
     A file whose every token would be a number (``numpy.savetxt``, the Embedding Projector's .tsv) is a matrix without
     names, unless these numbers count the rows (0, 1, 2, … or 1, 2, 3, …). The count in line 1 may be wrong by one, as
-    in files of fastText.
+    in files of fastText. Raises :class:`UserError` for a file that is neither.
     """
     names: list[str] = []
     rows = np.empty((0, 0), np.float32)

@@ -15,4 +15,5 @@ class Vectors(NamedTuple):
     source: str
 
     def name(self, row: int) -> str:
+        """The name of a row, or its number."""
         return self.names[row] if self.names else str(row)
