@@ -49,5 +49,6 @@ class FeedForward(nn.Module):
         self.dropout = config.dropout
 
     def forward(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        """W₂ φ(W₁ x) at every position, with dropout in training."""
         y = self.down(self.activation(self.up(x)))
         return F.dropout(y, self.dropout, self.training) if self.dropout else y

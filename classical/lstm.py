@@ -48,6 +48,7 @@ class LSTM(nn.Module):
             getattr(self.recurrent, f"bias_hh_l{layer}")[dim : 2 * dim] = 0.0
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        """log P(next token | tokens so far) at every position."""
         return self.extend(tokens, self.start(tokens.shape[0]))[0]
 
     def start(self, batch: int) -> State:

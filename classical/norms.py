@@ -53,6 +53,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(dim))
 
     def forward(self, x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
+        """:func:`rms_norm` of each row, with the learned gain."""
         return F.rms_norm(x, self.weight.shape, self.weight, RMS_EPS)
 
 

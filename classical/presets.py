@@ -7,7 +7,10 @@ from classical.config import TransformerConfig
 
 
 def gpt2_style(vocab: int, block: int, **overrides: Any) -> TransformerConfig:
-    """nanoGPT's recipe: learned positions, pre-norm LayerNorm, GELU, tied head, no biases, GPT-2's random start."""
+    """nanoGPT's recipe: learned positions, pre-norm LayerNorm, GELU, tied head, no biases, GPT-2's random start.
+
+    Like every preset, raises ValueError for an override that is no field of :class:`TransformerConfig`.
+    """
     return _config(vocab, block, {}, overrides)
 
 

@@ -14,6 +14,7 @@ import typer
 from experiments.cli.audit import audit
 from experiments.cli.circuit import circuit
 from experiments.cli.contexts import verbs as contexts
+from experiments.cli.lens import lens
 from experiments.cli.listing import list_
 from experiments.cli.packing import packing
 from experiments.cli.report import report
@@ -40,6 +41,7 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("sample")(sample)
 app.command("audit")(audit)
+app.command("lens")(lens)
 app.add_typer(contexts, name="contexts")
 app.add_typer(packing, name="packing")
 app.add_typer(circuit, name="circuit")

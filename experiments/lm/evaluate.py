@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from classical import perplexity
 from qattn.core.parametrization_cache import cached
 
 IGNORED = -100
@@ -16,8 +17,7 @@ IGNORED = -100
 def token_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
     """−log p of each target (Svozil, III.2: the training objective is its mean), in nats; 0 where ignored."""
     wanted = targets != IGNORED
-    picked = log_probs.gather(-1, targets.masked_fill(~wanted, 0)[..., None])[..., 0]
-    return torch.where(wanted, -picked, 0.0)
+    return torch.where(wanted, perplexity.token_nats(log_probs, targets.masked_fill(~wanted, 0)), 0.0)
 
 
 def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:

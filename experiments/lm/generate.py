@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from classical import sampling
+from classical.perplexity import distribution_perplexity
 from experiments.errors import UserError
 from experiments.tasks.tokenizers import Tokenizer
 from qattn.core.parametrization_cache import cached
@@ -72,7 +73,6 @@ def likeliest(model: Any, tokenizer: Tokenizer, prompt: str, count: int) -> dict
         ids = ids[:, -model.context_limit :]
     log_probs = model(ids)[0, -1].double()
     top = log_probs.topk(min(count, len(log_probs)))
-    entropy = torch.special.entr(log_probs.exp()).sum().item()
     return {
         "tokens": [
             {
@@ -83,5 +83,5 @@ def likeliest(model: Any, tokenizer: Tokenizer, prompt: str, count: int) -> dict
             }
             for value, index in zip(top.values, top.indices, strict=True)
         ],
-        "perplexity": math.exp(entropy),
+        "perplexity": distribution_perplexity(log_probs.exp()).item(),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from functools import lru_cache
 from itertools import islice
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from classical.perplexity import bits
 from experiments.errors import blame
 from experiments.lm.builders import build_for, ledger
 from experiments.lm.contract import CountedModel, RepeatedModel, claims_unitarity
@@ -147,7 +147,7 @@ def judge(model: Any, task: Task, nats: float, sample: dict[str, Any], seed: int
     shown = measured.get("test_nats", nats)
     return {
         "val_nats": nats,
-        "bits_per_char": None if per_token is None else shown / math.log(2) / per_token,
+        "bits_per_char": None if per_token is None else bits(shown) / per_token,
         **measured,
         "preparations": _preparations(model, task) if isinstance(model, RepeatedModel) else None,
         "audit": audit_model(model, audited_windows(task)),

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from classical.kneser_ney import KneserNey
 from classical.ngram import NGram
+from classical.perplexity import bits
 from experiments.errors import UserError
 from experiments.lm.contract import FirstToken
 from experiments.lm.evaluate import evaluate
@@ -106,7 +107,7 @@ class TokenTask:
             return found
         total += sum(first[inputs[:, 0]].sum().item() for inputs, _ in parts)
         count = sum(sizes) + sum(len(inputs) for inputs, _ in parts)
-        return {**found, "splits": {FIRST_INCLUDED: total / count / math.log(2) / self.characters_per_token}}
+        return {**found, "splits": {FIRST_INCLUDED: bits(total / count) / self.characters_per_token}}
 
     @staticmethod
     @torch.no_grad()

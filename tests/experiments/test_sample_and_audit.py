@@ -12,7 +12,9 @@ import torch
 
 from experiments import cli
 from experiments.errors import UserError
+from experiments.lm.evaluate import evaluate
 from experiments.lm.generate import continue_text, likeliest
+from experiments.lm.run import load_task
 from experiments.lm.trained_models import load, one_a_model
 
 
@@ -136,6 +138,25 @@ def test_audit_of_trained_models_in_double_precision(run, trained: Path) -> None
             assert result["reversal"] is None
             assert "no inverse" in result["reasons"]["reversal"]
             assert result["norm_drift"] > 0.01
+
+
+def test_the_lens_ends_at_the_models_own_loss_and_refuses_where_there_is_no_transformer(run, trained: Path) -> None:
+    code, out, _ = run("lens", trained / "out", "--json")
+    assert code == 0
+    (name, blocks), *others = json.loads(out).items()
+    assert name.startswith("classical on verse")
+    assert not others
+    one = next(each for each in one_a_model(trained / "out") if each.job.model_name == "classical")
+    inputs, targets = load_task(one.job).windows()[0]
+    assert blocks[-1]["nats"] == pytest.approx(evaluate(one.model, [(inputs[:32], targets[:32])]), abs=1e-6)
+    assert blocks[0]["step"] is None
+    assert blocks[-1]["step"] > 0
+    code, out, _ = run("lens", trained / "out")
+    assert "the embeddings" in out
+    alone = next(folder for folder in (trained / "out" / "runs").iterdir() if folder.name.startswith("verse-unitary"))
+    code, _, err = run("lens", alone)
+    assert code == 2
+    assert "no trained transformer in it" in err
 
 
 def test_audit_of_a_configuration_and_of_a_cheat(run, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
