@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.cli.options import JsonOption
 from experiments.errors import UserError
 
 
 def audit(
     target: Annotated[str, typer.Argument(help="An experiment's or run's folder, or a config (untrained models).")],
     dtype: Annotated[str | None, typer.Option(help="float32 or float64; default as trained.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure norm drift, linearity, reversal, causality and completeness of every model; exit 1 if a strict one fails.
 

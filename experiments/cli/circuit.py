@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.cli.options import JsonOption, user_path
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
 
 SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML or JSON.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
 
 
@@ -58,7 +58,7 @@ def simulate(
     seed: Annotated[int | None, typer.Option(min=0, help="Of the shots.")] = None,
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float64",
     overrides: Sets = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run a circuit and read its measurement.
 
@@ -87,7 +87,7 @@ def simulate(
 
 
 @circuit.command("list")
-def listing(as_json: AsJson = False) -> None:
+def listing(as_json: JsonOption = False) -> None:
     """The ansätze, gates and devices there are.
 
     Example: `qattn circuit list`
@@ -115,12 +115,14 @@ def listing(as_json: AsJson = False) -> None:
 @circuit.command()
 def train(
     spec: SpecPath,
-    out: Annotated[Path | None, typer.Option(help="Folder for metrics, parameters and the resumable state.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(parser=user_path, help="Folder for metrics, parameters and the resumable state.")
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the state in --out.")] = False,
     check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many trainings, each from its own seed.")] = None,
     overrides: Sets = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Fit a circuit to what its file's `train` block asks.
 
@@ -152,7 +154,7 @@ def analyse(
     wires: Annotated[str, typer.Option(help="Wires of the cut and the light cone, such as 0,1.")] = "0",
     strengths: Annotated[str, typer.Option(help="Depolarising strengths of `noise`.")] = "0,0.001,0.01,0.1",
     overrides: Sets = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure what a circuit can reach and how it answers to its parameters.
 
@@ -177,7 +179,7 @@ def draw(
     spec: SpecPath,
     out: Annotated[Path | None, typer.Option(help="A picture (.svg, .png, .pdf) instead of text.")] = None,
     overrides: Sets = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw a circuit as text or as a picture; wire 0, the most significant bit, on top.
 
@@ -205,7 +207,7 @@ def export(
     to: Annotated[str, typer.Option(help="qasm2, qasm3 or pennylane.")] = "qasm3",
     out: Annotated[Path | None, typer.Option(help="A file instead of the terminal.")] = None,
     overrides: Sets = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a circuit, with its parameters as numbers, for other tools.
 
@@ -241,7 +243,7 @@ def compiled(
     seed: Annotated[int, typer.Option(min=0, help="Of the shots.")] = 0,
     strengths: Annotated[str | None, typer.Option(help="Depolarising strengths to try, such as 0,0.001,0.01.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write OpenQASM 3 of the elementary circuit.")] = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Turn a matrix, or a trained unitary model and a text, into gates; report counts, depth and a T-count estimate.
 
@@ -272,7 +274,7 @@ def run_model(
     run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
     prompt: Annotated[str | None, typer.Option(help="Write a continuation of this instead, one shot a token.")] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Length of the continuation.")] = 40,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run trained models, position by position, as circuits on a device with shots and noise, beside their own loss.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli import contexts_text as words
+from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ Source = Annotated[
     str,
     typer.Argument(metavar="FILE|NAME", help="A .mmp, .txt (2states), .g6, .json or .yaml file, or a library name."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 Dimension = Annotated[
     int | None, typer.Option(help="Dimension of the Hilbert space; by default the largest context's size.")
 ]
@@ -44,7 +44,7 @@ def check(
         Path | None, typer.Option(help="Also write it to this file, in the format of its ending.")
     ] = None,
     complete: Complete = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the structure, and whether the vectors represent it; exit 1 when they do not.
 
@@ -73,7 +73,7 @@ def states(
     limit: Annotated[int, typer.Option(min=1, help="List at most this many states.")] = 1_000_000,
     dimension: Dimension = None,
     complete: Complete = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Count the two-valued states exactly, and say what they imply: unital, separating, true-implies-true, colours.
 
@@ -102,7 +102,7 @@ def commute(
         typer.Option(help="Tolerance relative to ‖A‖‖B‖ of the traceless parts; also of the vectors' orthogonality."),
     ] = 1e-9,
     complete: Complete = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say for every pair of contexts whether their maximal observables commute, with the norm of the commutator.
 
@@ -137,7 +137,7 @@ def bounds(
     weights: Annotated[str, typer.Option(help="'multiplicity', or atom=number with commas, or a JSON file.")] = "",
     dimension: Dimension = None,
     complete: Complete = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Bound the sum of probabilities: α (classical), θ (quantum), α* (exclusivity only), each with a certificate.
 
@@ -163,7 +163,7 @@ def realize(
         Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json, .yaml).")
     ] = None,
     dimension: Dimension = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Find vectors that make the contexts orthonormal bases, or a certificate that there are none (exit 1).
 
@@ -187,7 +187,7 @@ def realize(
 def fraction(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="An empirical table as JSON.")],
     rounded: Annotated[bool, typer.Option("--round", help="Scale printed, rounded probabilities to sum to 1.")] = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Contextual and signalling fraction of measured probabilities, and contextuality by default of a cyclic system.
 
@@ -212,7 +212,7 @@ def draw(
     state: Annotated[str, typer.Option(help="Fill a two-valued state's true atoms: names with commas, or 'any'.")] = "",
     dimension: Dimension = None,
     complete: Complete = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw the Greechie diagram: a line or curve a context, a ring around intertwining atoms.
 
@@ -249,22 +249,35 @@ def train(
     steps: Annotated[int, typer.Option(min=1, help="Of Adam.")] = 150,
     rate: Annotated[float, typer.Option(min=1e-6, help="Of Adam.")] = 0.05,
     transformer: Annotated[bool, typer.Option(help="Also train a small transformer (slower).")] = True,
-    as_json: AsJson = False,
+    out: OutOption = None,
+    resume: ResumeOption = False,
+    fresh: FreshOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train contexts and tokens to tell senses apart, beside baselines and controls on the same tokens.
 
+    With --out every run is kept as it is done, and repeating the command continues: more seeds train these alone.
+
     Example: `qattn contexts train bank --seeds 6`
     """
-    from experiments.studies.senses import no_room, study
+    from experiments.runs.json_files import write_record
+    from experiments.studies.senses import kept_in, no_room, study
     from experiments.tasks.polysemy import sense_task, transformer_answers
 
+    check_resume(resume, fresh)
+    if out is None and (resume or fresh):
+        raise UserError("--resume, --fresh: expected --out with the folder they are about, got none")
     with blame(task):
         data = sense_task(task, text)
     others = {"transformer": transformer_answers} if transformer else {}
     settings = {"dimension": dimension, "own": own, "places": places, "steps": steps, "rate": rate}
     with blame(f"{task}, --dim {dimension}, --own {own}"):
         no_room(data, settings)
-    result = study(data, range(seeds), others, progress=lambda line: print(line, file=sys.stderr), **settings)
+    with kept_in(out, data, settings, fresh) as keep:
+        say = lambda line: print(line, file=sys.stderr)  # noqa: E731
+        result = study(data, range(seeds), others, progress=say, keep=keep, **settings)
+        if out is not None:
+            write_record(out / "result.json", result)
     _show(result, as_json, words.train_lines)
     if result["interrupted"]:
         raise typer.Exit(130)

@@ -1,11 +1,20 @@
-"""What the verbs about an experiment share: their common options, and JSON on standard output."""
+"""What the verbs share: their common options, declared once, and JSON on standard output."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from experiments.errors import UserError
+
+
+def user_path(text: str) -> Path:
+    """A path as a person writes it: ``~`` is the home folder also behind an equals sign, where no shell expands it."""
+    return Path(text).expanduser()
+
 
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="A YAML file, or the name of a shipped one (qattn list configs).")
@@ -13,7 +22,19 @@ ConfigArgument = Annotated[
 SetOption = Annotated[
     list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a value: training.steps=100. Repeatable.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="For machines: JSON on standard output.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", parser=user_path, help="The folder of the results.")
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")]
+WorkersOption = Annotated[str | None, typer.Option("--workers", metavar="N", help="Runs side by side, in N processes.")]
+
+
+def check_resume(resume: bool, fresh: bool) -> None:
+    """Raises :class:`UserError` where a folder is to be continued and to be started over."""
+    if resume and fresh:
+        raise UserError("--resume --fresh: expected one of the two, got both")
 
 
 def print_json(data: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume, user_path
 from experiments.errors import UserError, blame
 
 packing = typer.Typer(
@@ -24,9 +25,6 @@ class FieldName(StrEnum):
 
     real = "real"
     complex = "complex"
-
-
-Json = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 
 @packing.command()
@@ -42,12 +40,13 @@ def optimize(
         int | None, typer.Option(help="Seed of every random number (0, or the saved search's).", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File for the vectors (.npy), others beside it; default in runs/packings.")
+        Path | None,
+        typer.Option(parser=user_path, help="File for the vectors (.npy), others beside it; default in runs/packings."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the state saved beside --out.")] = False,
     beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
     constructions: Annotated[bool, typer.Option(help="Look among the explicit constructions first.")] = True,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Find n lines of small coherence; print it beside the best bound and the record; save vectors and certificate.
 
@@ -167,7 +166,7 @@ def measure(
     figure: Annotated[
         Path | None, typer.Option(help="Draw the distribution of |cos| against the Beta law (.svg or .png).")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Exact coherence of given vectors, its distribution and nearest pairs, beside random vectors of the same n and d.
 
@@ -224,10 +223,10 @@ def capacity(
     field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
     vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder of a study's results; default runs/NAME.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")] = False,
-    as_json: Json = False,
+    out: OutOption = None,
+    resume: ResumeOption = False,
+    fresh: FreshOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """How many vectors fit: proved bounds from both sides and the largest explicit packing, at a point or as a study.
 
@@ -252,8 +251,7 @@ def capacity(
     from experiments.schema.packing_file import load_packing
     from experiments.studies.packing.study import run
 
-    if resume and fresh:
-        raise UserError("--resume --fresh: expected one of the two, got both")
+    check_resume(resume, fresh)
     path = _config_path(config)
     settings = load_packing(path, overrides or ())
     result = run(settings, out or Path("runs", path.stem), tuple(vectors or ()), fresh=fresh, quiet=as_json)

@@ -8,13 +8,16 @@ from typing import Annotated
 
 import typer
 
+from experiments.cli.options import JsonOption, user_path
 from experiments.errors import UserError, blame
 
 
 def report(
     run: Annotated[list[Path], typer.Argument(help="Folders that `qattn run … --out` wrote.", metavar="RUN...")],
-    out: Annotated[Path | None, typer.Option(help="Where to write; by default the folder itself.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary (results.json) instead of words.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(parser=user_path, help="Where to write; by default the folder itself.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Rebuild report.html, figures/, results.json and results.csv from finished runs; trains nothing.
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import ConfigArgument, JsonOption, SetOption, print_json
+from experiments.cli.options import (
+    ConfigArgument,
+    FreshOption,
+    JsonOption,
+    OutOption,
+    ResumeOption,
+    SetOption,
+    WorkersOption,
+    check_resume,
+    print_json,
+    user_path,
+)
 from experiments.errors import UserError
 from experiments.schema import Experiment, Override, find_config, load_experiment
 
@@ -18,13 +28,13 @@ def run(
     config: ConfigArgument,
     overrides: SetOption = [],  # noqa: B006  (typer copies it)
     seeds: Annotated[str | None, typer.Option(metavar="N", help="Train with the seeds 0 to N−1.")] = None,
-    workers: Annotated[str | None, typer.Option(metavar="N", help="Runs side by side, in N processes.")] = None,
+    workers: WorkersOption = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://HOST:PORT", help="Send the runs to an existing Dask cluster.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")] = False,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the results.")] = None,
+    resume: ResumeOption = False,
+    fresh: FreshOption = False,
+    out: OutOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs, with parameters and time.")] = False,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the config, each value with its origin.")
@@ -43,8 +53,7 @@ def run(
 
     Exit codes: 0 done, 1 a run failed, 2 bad input, 130 interrupted.
     """
-    if resume and fresh:
-        raise UserError("--resume --fresh: expected one of the two, got both")
+    check_resume(resume, fresh)
     if dry_run and print_config:
         raise UserError("--dry-run --print-config: expected one of the two, got both")
     if scheduler is not None and "://" not in scheduler:
@@ -52,7 +61,7 @@ def run(
     given: list[str | Override] = list(overrides)
     given += [Override("seeds", seeds, "--seeds")] if seeds is not None else []
     given += [Override("workers", workers, "--workers")] if workers is not None else []
-    given += [Override.literal("output.dir", out, "--out")] if out is not None else []
+    given += [Override.literal("output.dir", str(out), "--out")] if out is not None else []
     experiment = load_experiment(find_config(config), given, quick)
     folder = str(experiment.output.dir) + ("-quick" if quick and out is None else "")
     if print_config:
@@ -64,7 +73,7 @@ def run(
 
         code = run_experiment(
             experiment,
-            out=Path(folder),
+            out=user_path(folder),
             workers=experiment.workers,
             scheduler=scheduler,
             fresh=fresh,

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.cli.options import JsonOption
+
 
 def sample(
     run: Annotated[Path, typer.Argument(help="An experiment's folder (every model answers) or one run's folder.")],
@@ -19,7 +21,7 @@ def sample(
     logprobs: Annotated[int | None, typer.Option(min=1, help="Print the N likeliest next tokens instead.")] = None,
     seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
     run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Continue a prompt with every trained model, or show their next-token distributions side by side.
 

@@ -6,14 +6,21 @@ compared example by example and seed by seed (:mod:`experiments.stats.accuracy`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Int
+from torch import Tensor
 
 from contexts.learning.baselines import bag_of_words, most_frequent
 from contexts.learning.classifier import CONTROLS, SenseClassifier, SenseTask
+from experiments.runs.parts import parts_of
 from experiments.stats.accuracy import accuracy_interval, paired_answers, wilson
 from experiments.stats.comparisons import conclude
 
@@ -22,6 +29,9 @@ Answers = Int[np.ndarray, " examples"]
 
 Runs = dict[str, dict[int, Bool[np.ndarray, " examples"]]]
 """By model and seed, which test examples were answered right; a model without randomness has the one seed −1."""
+
+Keep = Callable[[str, Callable[[], Tensor]], Tensor]
+"""The run of a name: what was kept of it, or else what the function returns."""
 
 NO_SEED = -1
 
@@ -34,14 +44,16 @@ def study(
     seeds: Iterable[int] = range(6),
     others: Mapping[str, Callable[[SenseTask, int], Answers]] | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    keep: Keep = lambda name, make: make(),
     **settings: Any,
 ) -> dict[str, Any]:
     """Test accuracies of the contextual model, its controls and the baselines, and what may be said of them.
 
     ``others`` adds models by name: a function of task and seed that returns a sense for every test example.
     ``settings`` go to :class:`~contexts.learning.classifier.SenseClassifier`. A control that the settings leave no room
-    for is named in ``left_out`` before anything is trained, and the others run. Ctrl-C keeps the runs that were
-    finished. Raises ValueError where the contextual model itself has no room.
+    for is named in ``left_out`` before anything is trained, and the others run. ``keep`` is asked for every run by its
+    name and may have it already (:func:`kept_in`). Ctrl-C keeps the runs that were finished. Raises ValueError where
+    the contextual model itself has no room.
     """
     left_out = no_room(task, settings)
     models: dict[str, Callable[[SenseTask, int], Answers]] = {
@@ -61,7 +73,8 @@ def study(
     try:
         for seed in seeds:
             for name, answer in models.items():
-                runs[name][seed] = answer(task, seed) == truth
+                right = keep(f"{name}, seed {seed}", partial(_right, answer, task, seed, truth))
+                runs[name][seed] = right.numpy()
                 progress(f"{task.name}, seed {seed}, {name}: {runs[name][seed].mean():.3f}")
     except KeyboardInterrupt:
         interrupted = True
@@ -77,6 +90,28 @@ def study(
         **compared(runs),
         "interrupted": interrupted,
     }
+
+
+def _right(answer: Callable[[SenseTask, int], Answers], task: SenseTask, seed: int, truth: Answers) -> Tensor:
+    """Which test examples a model answers right."""
+    return torch.from_numpy(answer(task, seed) == truth)
+
+
+@contextmanager
+def kept_in(out: Path | None, task: SenseTask, settings: Mapping[str, Any], fresh: bool = False) -> Iterator[Keep]:
+    """Every run of a study kept in the folder ``out`` as soon as it is done, and read from there when it is asked for
+    again; without a folder nothing is.
+
+    Raises :class:`~experiments.errors.UserError` for a folder that is in use, holds something else, or the study of
+    another task or of other settings (``fresh`` starts over).
+    """
+    if out is None:
+        yield lambda name, make: make()
+        return
+    examples = hashlib.sha256(repr((task.senses, task.train, task.test)).encode()).hexdigest()[:16]
+    asked = {"task": task.name, "examples": examples, **settings}
+    with parts_of(out, "study.json", "a study of word senses", asked, fresh) as parts:
+        yield parts.get
 
 
 def compared(runs: Runs, ours: str = "contexts", level: float = 0.95) -> dict[str, Any]:

@@ -149,6 +149,12 @@ def test_run_hands_everything_to_the_engine(qattn: Any, engine: Engine, tmp_path
     assert asked["command"] == " ".join(["qattn", *arguments])
 
 
+def test_a_tilde_behind_an_equals_sign_is_the_home_folder(qattn: Any, engine: Engine) -> None:
+    for arguments in (["--out=~/x"], ["--set", "output.dir=~/x"]):
+        assert qattn("run", "quickstart", *arguments)[0] == 0
+        assert engine.asked["out"] == Path.home() / "x"
+
+
 def test_a_file_of_the_user_wins_over_a_shipped_name(
     qattn: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

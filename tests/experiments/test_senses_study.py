@@ -13,6 +13,7 @@ from contexts.hypergraphs import library
 from contexts.learning import datasets
 from contexts.learning.classifier import SenseClassifier
 from contexts.learning.shared_bases import Bases
+from experiments.errors import UserError
 from experiments.studies import senses
 
 
@@ -93,3 +94,47 @@ def _pentagon(self: SenseClassifier, *_: object) -> None:
     h = library.load("pentagon")
     contexts = [[h.index[v] for v in c] for c in h.contexts]
     self.model = SimpleNamespace(bases=Bases(contexts, 3, torch.Generator().manual_seed(0)))
+
+
+def test_a_killed_study_ends_as_if_it_had_not_been_and_trains_nothing_twice(tmp_path):
+    """Killed in the second seed's second model; the rest is trained, the interval and every answer are the same."""
+    task, settings = datasets.bank(per_sense=4), {"steps": 2}
+    trained = []
+
+    def model(task, seed):
+        trained.append(seed)
+        if len(trained) == 2:
+            raise MemoryError
+        return truth(task) * (seed % 2)
+
+    whole = senses.study(task, range(3), {"other": lambda task, seed: truth(task) * (seed % 2)}, **settings)
+    with pytest.raises(MemoryError), senses.kept_in(tmp_path / "o", task, settings) as keep:
+        senses.study(task, range(3), {"other": model}, keep=keep, **settings)
+    with senses.kept_in(tmp_path / "o", task, settings) as keep:
+        again = senses.study(task, range(3), {"other": model}, keep=keep, **settings)
+    assert again == whole
+    assert trained == [0, 1, 1, 2]
+    with senses.kept_in(tmp_path / "o", task, settings) as keep:  # one seed more: it alone is trained
+        more = senses.study(task, range(4), {"other": model}, keep=keep, **settings)
+    assert trained == [0, 1, 1, 2, 3]
+    assert more["models"]["contexts"]["right"][:3] == whole["models"]["contexts"]["right"]
+
+
+def test_a_folder_belongs_to_one_task_and_its_settings(tmp_path):
+    task, other = datasets.bank(per_sense=4), datasets.bank(per_sense=5)
+    with senses.kept_in(tmp_path / "o", task, {"steps": 2}) as keep:
+        keep("a", lambda: torch.ones(1))
+        with (
+            pytest.raises(UserError, match="another qattn is running a study of word senses there"),
+            senses.kept_in(tmp_path / "o", task, {"steps": 2}),
+        ):
+            pass
+    with (
+        pytest.raises(UserError, match=r"other settings \(steps was 2, now 3\); choose another --out, or --fresh"),
+        senses.kept_in(tmp_path / "o", task, {"steps": 3}),
+    ):
+        pass
+    with pytest.raises(UserError, match=r"\(examples was"), senses.kept_in(tmp_path / "o", other, {"steps": 2}):
+        pass
+    with senses.kept_in(tmp_path / "o", task, {"steps": 3}, fresh=True) as keep:
+        assert keep("a", lambda: torch.zeros(1)).item() == 0
