@@ -294,7 +294,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep finished word pairs in this folder and resume there.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare learned contexts with tuned baselines on pseudo-words drawn by rule, chosen on dev and tested once.
 
