@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
 
-SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML or JSON.")]
+SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML, JSON or OpenQASM (.qasm).")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
 
 
@@ -27,6 +27,14 @@ def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) ->
     from experiments.schema.circuit_file import load_circuit, plain
     from qattn.circuits.ir.spec import from_dict
 
+    if path.suffix == ".qasm":
+        from experiments.studies.circuits import imported
+
+        if overrides:
+            raise UserError(
+                f"{path}: --set overrides keys of YAML or JSON: turn the file into one by qattn circuit import"
+            )
+        return imported(path, drawn)
     file = load_circuit(path, overrides or ())
     with blame(path):
         return file, from_dict(plain(file), drawn)
@@ -229,6 +237,36 @@ def export(
         say({"format": to, "text": text, "file": None if out is None else str(out)}, True)
     else:
         print(text if out is None else out)
+
+
+@circuit.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="A circuit in OpenQASM 2 or 3.")],
+    out: Annotated[Path | None, typer.Option(help="A .yaml or .json file instead of the terminal.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read an OpenQASM file and write it as a circuit file; what is measured at its end becomes the measurement.
+
+    Example: `qattn circuit import bell.qasm --out bell.yaml`
+    """
+    from experiments.studies.circuits import circuit_text, imported
+    from qattn.circuits.ir.spec_writer import to_dict
+
+    if out is not None and out.suffix not in (".yaml", ".yml", ".json"):
+        raise UserError(f"--out: expected a file ending in .yaml or .json, got {str(out)!r}")
+    _, read = imported(source, drawn=True)
+    data = to_dict(read)
+    if read.given is not None and not read.given.all():
+        del data["parameters"]  # the file declares them as inputs and knows no values
+    text = json.dumps(data) + "\n" if out is not None and out.suffix == ".json" else circuit_text(data)
+    if out is not None:
+        from experiments.runs.atomic_files import write_text
+
+        write_text(out, text)
+    if as_json:
+        say({**read.circuit.resources(), "circuit": data, "file": None if out is None else str(out)}, True)
+    else:
+        print(text if out is None else out, end="" if out is None else "\n")
 
 
 @circuit.command("compile")

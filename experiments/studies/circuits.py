@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from qattn.circuits.compile.export import openqasm
 from qattn.circuits.ir.ansatz import build
 from qattn.circuits.ir.circuit import Circuit
 from qattn.circuits.ir.spec import Spec
-from qattn.circuits.simulate.readout import expectations
+from qattn.circuits.simulate.readout import Measurement, expectations
 from qattn.circuits.simulate.statevector import run
 
 
@@ -47,6 +48,39 @@ def whole_numbers(text: str, option: str) -> list[int]:
 def bound(spec: Spec) -> Circuit:
     """The spec's circuit with its numbers put in."""
     return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
+
+
+def imported(path: Path, drawn: bool = False) -> tuple[CircuitFile, Spec]:
+    """An OpenQASM file as a circuit file, its measured qubits as the measurement.
+
+    Raises :class:`UserError` naming file and line of what is not read, and unless ``drawn`` for inputs without values.
+    """
+    from qattn.circuits.compile.openqasm_reader import read_openqasm
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: expected OpenQASM as text in UTF-8") from None
+    with blame(path):
+        found = read_openqasm(text)
+    names = found.circuit.names
+    if names and not drawn:
+        raise UserError(f"{path}: no value for the input {names[0]!r}: import the file and give `parameters`")
+    wires = () if found.measured == tuple(range(found.circuit.qubits)) else found.measured
+    given = np.zeros(len(names), bool)
+    spec = Spec(found.circuit, np.zeros(len(names)), None, Measurement("probabilities", wires), given)
+    return CircuitFile(qubits=found.circuit.qubits), spec
+
+
+def circuit_text(data: dict[str, Any]) -> str:
+    """A circuit file in YAML, one gate per line."""
+    rows = []
+    for key, value in data.items():
+        if key == "gates":
+            rows += ["gates:" if value else "gates: []", *(f"  - {json.dumps(entry)}" for entry in value)]
+        else:
+            rows.append(f"{key}: {json.dumps(value)}")
+    return "\n".join(rows) + "\n"
 
 
 # ── analyse

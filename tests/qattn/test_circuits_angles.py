@@ -190,6 +190,7 @@ def test_expressibility_of_many_qubits_says_that_it_is_blind(ask, tmp_path: Path
 def test_memory_is_that_which_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """A forward pass needs 8 states and a gradient 33: between the two only the forward pass begins."""
     circuit = build("BasicEntanglerLayers", 10, 1)
+    monkeypatch.setattr("qattn.circuits.ir.memory.SMALL", 0)
     monkeypatch.setattr("qattn.circuits.ir.memory.available_memory", lambda: 20 * 16 * 2**10)
     assert run(circuit, torch.zeros(10, dtype=torch.float64)).probabilities()[0].item() == pytest.approx(1)
     with pytest.raises(ValueError, match=r"33 state vectors of 10 qubits .* GiB are free"):

@@ -1,4 +1,4 @@
-"""Circuits out and in: OpenQASM 2 and 3, a PennyLane script, PennyLane operations.
+"""Circuits out: OpenQASM 2 and 3, a PennyLane script; PennyLane operations in (OpenQASM in: ``openqasm_reader``).
 
 Qubit k of the file is wire k: the most significant bit of our state index (OpenQASM itself orders nothing; tools
 that print ``c`` with bit 0 on the right show our strings reversed). Global phases are dropped: OpenQASM 2 has no
@@ -10,7 +10,6 @@ stands for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -148,34 +147,6 @@ def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:
     if measure:
         lines += [f"measure q[{w}] -> c[{w}];" if version == 2 else f"c[{w}] = measure q[{w}];" for w in range(n)]
     return "\n".join(lines) + "\n"
-
-
-def from_openqasm(text: str) -> Circuit:
-    """A circuit from OpenQASM 3 (or plain OpenQASM 2) through PennyLane's reader; measurements are dropped.
-
-    Needs the package ``openqasm3[parser]``. Raises ``ValueError`` when it is missing or the text has no register.
-    """
-    import pennylane as qml
-
-    text = re.sub(r"//[^\n]*", "", text)
-    register = re.search(r"qubit\s*\[\s*(\d+)\s*\]\s*(\w+)\s*;|qreg\s+(\w+)\s*\[\s*(\d+)\s*\]\s*;", text)
-    if register is None:
-        raise ValueError("OpenQASM: expected one register, such as `qubit[3] q;` or `qreg q[3];`")
-    size, name = int(register[1] or register[4]), register[2] or register[3]
-    body = re.sub(r"(OPENQASM[^;]*;|include[^;]*;|creg[^;]*;|\bbit\b[^;]*;|[^;]*\bmeasure\b[^;]*;)", "", text)
-    body = re.sub(r"qreg\s+(\w+)\s*\[\s*(\d+)\s*\]\s*;", r"qubit[\2] \1;", body)
-    wires = {f"{name}[{k}]": k for k in range(size)}
-    try:
-        with qml.queuing.AnnotatedQueue() as queue:
-            qml.from_qasm3("OPENQASM 3.0;\n" + body.strip())()
-    except (ImportError, ImportWarning) as error:
-        raise ValueError(
-            "reading OpenQASM needs the package openqasm3[parser]: pip install 'openqasm3[parser]'"
-        ) from error
-    except (NotImplementedError, SyntaxError, NameError, TypeError, KeyError) as error:
-        raise ValueError(f"OpenQASM: {error}") from error
-    operations = [op.map_wires(wires) for op in qml.tape.QuantumScript.from_queue(queue).operations]
-    return Circuit(size, tuple(operations_of(operations, size)))
 
 
 def pennylane_script(circuit: Circuit) -> str:

@@ -74,7 +74,7 @@ def tokens(text: str) -> list[Token]:
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
-            raise ValueError(f"line {line}: {text[at : at + 20].splitlines()[0]!r} is not understood")
+            raise ValueError(f"{text[at : at + 20].splitlines()[0]!r} (line {line}) is not understood")
         if match.lastgroup != "space":
             found.append(Token(str(match.lastgroup), match[0], line))
         line += match[0].count("\n")

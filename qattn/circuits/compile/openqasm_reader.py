@@ -1,0 +1,252 @@
+"""OpenQASM 2 and 3 read into circuits, statement by statement; what is not read is refused with its line.
+
+Read are registers, gates of the standard libraries, ``gate`` definitions, modifiers (``ctrl``, ``negctrl``, ``inv``,
+``pow``), broadcasting, ``const``, ``input`` (a parameter of the circuit), ``for`` over numbers, barriers, and
+measurements at the end (Cross et al., arXiv:1707.03429 and arXiv:2104.14722). Refused are classical control,
+subroutines, timing, and whatever else the grammar does not know. Registers follow each other in the order of their
+declaration: qubit 0 of the first is wire 0, the most significant bit. Global phases are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qattn.circuits.compile.openqasm_calls import MOST_CALLS, Calls, LineError
+from qattn.circuits.compile.openqasm_library import INCLUDES
+from qattn.circuits.ir.circuit import Circuit, Operation
+from qattn.circuits.ir.expressions import CONSTANTS, Affine, Token, tokens
+
+MOST_QUBITS = 10_000
+CLASSICAL = frozenset(("int", "uint", "float", "angle"))
+REFUSED = {
+    "if": "conditions", "while": "loops without an end known beforehand", "switch": "conditions", "def": "subroutines",
+    "return": "subroutines", "extern": "subroutines", "defcal": "calibrations", "cal": "calibrations",
+    "defcalgrammar": "calibrations", "delay": "timing", "box": "timing", "stretch": "timing", "duration": "timing",
+    "let": "aliases", "opaque": "gates without a definition", "array": "arrays", "pragma": "pragmas",
+    "output": "outputs", "end": "`end`", "break": "`break`", "continue": "`continue`",
+    **dict.fromkeys(("int", "uint", "float", "angle", "bool", "complex"), "variables that change (write const)"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ReadText:
+    """A circuit, and the wires measured at its end in the order of the classical bits (empty: none was)."""
+
+    circuit: Circuit
+    measured: tuple[int, ...]
+
+
+def from_openqasm(text: str) -> Circuit:
+    """The circuit of an OpenQASM 2 or 3 text. Raises ``ValueError`` naming the line of what is wrong or not read."""
+    return read_openqasm(text).circuit
+
+
+def read_openqasm(text: str) -> ReadText:
+    """The circuit of an OpenQASM text and what is measured. Raises ``ValueError`` as ``from_openqasm`` does."""
+    try:
+        program = Program(tokens(text))
+        program.read()
+    except LineError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"OpenQASM: {error}") from None
+    operations = [
+        Operation("U3", op.wires, op.angles) if op.name == "U" else op for op in program.done if op.name != "gphase"
+    ]
+    if program.size == 0:
+        raise ValueError("OpenQASM: there is no qubit: expected a register such as `qubit[3] q;` or `qreg q[3];`")
+    circuit = Circuit(program.size, tuple(operations), names=tuple(program.parameters))
+    return ReadText(circuit, tuple(wire for _, wire in sorted(program.measured.items())))
+
+
+class Program(Calls):
+    """A whole text being read: ``done`` are the operations so far."""
+
+    def __init__(self, words: list[Token]) -> None:
+        super().__init__(words)
+        self.size = 0
+        self.bits: dict[str, list[int]] = {}
+        self.done: list[Operation] = []
+        self.measured: dict[int, int] = {}  # classical bit: wire
+
+    def read(self) -> None:
+        """Everything to the end."""
+        with self.on_line():
+            if self.reader.skip("OPENQASM"):
+                number = self.reader.take("number").text
+                if number.split(".")[0] not in ("2", "3"):
+                    raise ValueError(f"expected OPENQASM 2.0 or 3.0, got {number}")
+                self.reader.take(";")
+        while self.reader.next.kind != "end":
+            self.done += self.statement()
+
+    def statement(self) -> list[Operation]:
+        """One statement; the operations it means."""
+        with self.on_line():
+            word = self.reader.next.text
+            if word in REFUSED:
+                raise ValueError(f"{REFUSED[word]} are not read")
+            handlers = {
+                "include": self.include, "qubit": self.qubits, "qreg": self.qubits, "bit": self.classical_bits,
+                "creg": self.classical_bits, "gate": self.define, "const": self.constant, "input": self.parameter,
+                "barrier": self.barrier, "measure": self.measure, "reset": self.reset,
+            }  # fmt: skip
+            if word in handlers:
+                handlers[word]()
+                return []
+            if word == "for":
+                return self.loop()
+            following = self.reader.words[self.reader.at + 1].text
+            if word in self.bits and following in ("=", "["):
+                self.assign(self.targets(self.bits, "classical register"))
+                return []
+            return self.call()
+
+    def include(self) -> None:
+        """``include "stdgates.inc";``"""
+        self.reader.take()
+        name = self.reader.take("text").text.strip('"')
+        if name not in INCLUDES:
+            raise ValueError(f"{name} is not read: known are {' and '.join(INCLUDES)}")
+        self.included = True
+        self.reader.take(";")
+
+    def qubits(self) -> None:
+        """``qubit[3] q;`` or ``qreg q[3];``"""
+        name, size = self.register()
+        self.reader.take(";")
+        if self.size + size > MOST_QUBITS:
+            raise ValueError(f"more than {MOST_QUBITS} qubits")
+        self.scope.wires[name] = list(range(self.size, self.size + size))
+        self.size += size
+
+    def classical_bits(self) -> None:
+        """``bit[3] c;``, ``creg c[3];`` or ``bit c = measure q;``"""
+        name, size = self.register()
+        start = sum(map(len, self.bits.values()))
+        self.bits[name] = list(range(start, start + size))
+        if self.reader.next.text == "=":
+            self.assign(self.bits[name])
+        else:
+            self.reader.take(";")
+
+    def register(self) -> tuple[str, int]:
+        """``qreg q[3]``, ``qubit[3] q`` or ``qubit q``: the name and the size."""
+        old = self.reader.take().text in ("qreg", "creg")
+        size = 1
+        if not old and self.reader.next.text == "[":
+            size = self.width()
+        name = self.new_name()
+        if old and self.reader.next.text == "[":
+            size = self.width()
+        return name, size
+
+    def width(self) -> int:
+        """``[3]``: the size of a register or of a number."""
+        self.reader.take("[")
+        size = self.integer()
+        self.reader.take("]")
+        if not 1 <= size <= MOST_QUBITS:
+            raise ValueError(f"a register has 1 to {MOST_QUBITS} places, got {size}")
+        return size
+
+    def new_name(self) -> str:
+        """A name that means nothing yet."""
+        name = self.reader.take("name").text
+        if name in self.scope.wires or name in self.bits or name in self.scope.values or name in CONSTANTS:
+            raise ValueError(f"{name!r} is declared already")
+        return name
+
+    def constant(self) -> None:
+        """``const int n = 3;``"""
+        self.reader.take("const")
+        self.type_name()
+        name = self.new_name()
+        self.reader.take("=")
+        self.scope.values[name] = Affine(self.expression().number("a constant"))
+        self.reader.take(";")
+
+    def parameter(self) -> None:
+        """``input float theta;`` is a parameter of the circuit."""
+        self.reader.take("input")
+        self.type_name()
+        name = self.new_name()
+        self.reader.take(";")
+        self.scope.values[name] = Affine(scale=1.0, name=name)
+        self.parameters.append(name)
+
+    def type_name(self) -> None:
+        """A classical type; its width says nothing here."""
+        kind = self.reader.take("name").text
+        if kind not in CLASSICAL:
+            raise ValueError(f"expected {', '.join(sorted(CLASSICAL))}, got {kind!r}")
+        if self.reader.next.text == "[":
+            self.width()
+
+    def measure(self) -> None:
+        """``measure q -> c;`` or, its result unused, ``measure q;``."""
+        self.reader.take("measure")
+        wires = self.operand()
+        if self.reader.skip("->"):
+            self.store(self.targets(self.bits, "classical register"), wires)
+        self.closed |= set(wires)
+        self.reader.take(";")
+
+    def assign(self, bits: list[int]) -> None:
+        """``c = measure q;``."""
+        self.reader.take("=")
+        if not self.reader.skip("measure"):
+            raise ValueError("classical computation is not read, only `= measure`")
+        wires = self.operand()
+        self.store(bits, wires)
+        self.closed |= set(wires)
+        self.reader.take(";")
+
+    def store(self, bits: list[int], wires: list[int]) -> None:
+        """Remember which wire a classical bit holds."""
+        if len(bits) != len(wires):
+            raise ValueError(f"{len(wires)} qubits are measured into {len(bits)} bits")
+        if self.closed & set(wires) or set(bits) & set(self.measured):
+            raise ValueError("a qubit or a bit is measured twice; only measurements at the end are read")
+        self.measured |= dict(zip(bits, wires, strict=True))
+
+    def reset(self) -> None:
+        """``reset q;`` of qubits that nothing has happened to."""
+        self.reader.take("reset")
+        if (self.touched | self.closed) & set(self.operand()):
+            raise ValueError("a reset of a qubit that was used is not read, only resets at the beginning")
+        self.reader.take(";")
+
+    def loop(self) -> list[Operation]:
+        """``for int i in [0:2:6] { … }``: in OpenQASM the last value belongs to the range."""
+        self.reader.take("for")
+        if self.reader.words[self.reader.at + 1].text != "in":
+            self.type_name()
+        name = self.reader.take("name").text
+        self.reader.take("in")
+        self.reader.take("[") if self.reader.next.text == "[" else self.reader.take("{")
+        self.reader.at -= 1
+        values = self.indices(None)
+        start, found = self.reader.at, []
+        outer = self.scope.values.get(name)
+        for value in values or [0]:
+            self.calls += 1
+            if self.calls > MOST_CALLS:
+                raise ValueError(f"more than {MOST_CALLS} gates")
+            self.reader.at = start
+            self.scope.values[name] = Affine(float(value))
+            body = self.block()
+            found += body if values else []
+        self.scope.values.pop(name)
+        if outer is not None:
+            self.scope.values[name] = outer
+        return found
+
+    def block(self) -> list[Operation]:
+        """Statements in braces, or one without."""
+        if not self.reader.skip("{"):
+            return self.statement()
+        found: list[Operation] = []
+        while not self.reader.skip("}"):
+            found += self.statement()
+        return found
