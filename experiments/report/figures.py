@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.report.headline import fair_floor
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -210,22 +212,23 @@ def _canvas(height: float) -> tuple[Figure, Axes]:
 
 
 def _lines(task: Mapping[str, Any]) -> dict[str, float | int]:
-    """Reference losses worth a line: every n-gram floor, and chance."""
-    lines = {name: value for name, value in task["floor"].items() if value is not None}
+    """Reference losses worth a line: the strongest counts (in results from before every n-gram floor), and chance."""
+    fair = fair_floor(task)
+    lines = dict([fair]) if fair else {name: value for name, value in task["floor"].items() if value is not None}
     if task.get("chance") is not None:
         lines["chance"] = task["chance"]
     return lines
 
 
 def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str, Any]]) -> None:
-    """Vertical lines for the floors up to the first above every model; the others, too far away, as a note."""
+    """Vertical lines for the floors up to the first above every model; those beyond it as a note."""
     if task["metric"] == "accuracy" or not estimates:
         return
     low, high = (pick(value for each in estimates for value in each["values"]) for pick in (min, max))
     lines = sorted(_lines(task).items(), key=lambda item: item[1])
     worst, span = max(each["mean"] for each in estimates), max(high - low, 0.02)
     reach = max(high + span, next((value for _, value in lines if value > worst), high))
-    shown = [(name, value) for name, value in lines if low - span < value <= reach]
+    shown = [(name, value) for name, value in lines if value <= reach]
     for place, (name, value) in enumerate(shown):
         text, above = f"{plain(name)} {value:.2f}", 3 + 10 * (place % 2)
         axes.axvline(value, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=0)

@@ -139,14 +139,21 @@ def _audit(model: str, entry: Mapping[str, Any]) -> str:
     return f"{model} claims to be unitary, but this was not audited."
 
 
+def fair_floor(task: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The strongest counts, judged inside the models' windows: their name and nats; None in results from before."""
+    found = [
+        (name, value) for name, value in task["floor"].items() if name.endswith(SAME_WINDOWS) and value is not None
+    ]
+    return (found[0][0].removesuffix(SAME_WINDOWS), found[0][1]) if found else None
+
+
 def _floor(measured: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
     """How the models stand to the strongest counts in their own windows; in older results, to bigrams."""
-    fair = [name for name in task["floor"] if name.endswith(SAME_WINDOWS)]
-    name = fair[0] if fair else "bigram"
-    floor = task["floor"].get(name)
+    fair = fair_floor(task)
+    name, floor = fair or ("bigram", task["floor"].get("bigram"))
     if floor is None or task["metric"] == "accuracy" or not measured:
         return []
-    counts = f"the {name.removesuffix(SAME_WINDOWS)} floor of {floor:.3f} nats" + (" (same windows)" if fair else "")
+    counts = f"the {name} floor of {floor:.3f} nats" + (" (same windows)" if fair else "")
     below = [model for model, entry in measured.items() if entry[task["metric"]]["mean"] < floor]
     if not below:
         return [f"{'It is not' if len(measured) == 1 else 'No model is'} below {counts}."]

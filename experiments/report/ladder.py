@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.figures import FAINT, GRID, INK, METRIC, PALETTE, canvas, dress, plain
-from experiments.report.headline import audit_word, claims, largest_error
+from experiments.report.headline import audit_word, claims, fair_floor, largest_error
 from experiments.schema.model_base import RUNGS
 from experiments.stats.compare import chosen_first
 
@@ -132,7 +132,9 @@ def _panel(axes: Axes, task: Mapping[str, Any], names: Sequence[str]) -> None:
 def _lines(task: Mapping[str, Any]) -> dict[str, float]:
     if task["metric"] == "accuracy":
         return {} if task.get("guess") is None else {"guessing": task["guess"]}
-    return {f"{name} counts": value for name, value in task["floor"].items() if value is not None}
+    fair = fair_floor(task)
+    floors = dict([fair]) if fair else {name: value for name, value in task["floor"].items() if value is not None}
+    return {f"{name} counts": value for name, value in floors.items()}
 
 
 def sweeps(task: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> Figure:

@@ -82,8 +82,15 @@ quick: {seeds: 2, training.steps: 120}
 `rates`, the kind's recommended rates hold (kind `unitary`: control 2e-3, mixers and readout 4e-3, embedding 4e-3 with
 control mlp and 1e-2 otherwise), since one rate for all moves the angles of a unitary model by a radian a step.
 `training.search` multiplies all rates of a model by factors and takes the best one, with the same trials for every
-model: on a seed that is not compared, judged by the validation loss. The trials can be resumed like runs; budget,
+model: on a seed that is not compared, judged by the validation loss. While a model's best factor is the outermost one,
+the next is tried, at most `beyond` of them, so that the best one lies inside or the report says that the bound was hit.
+The trials can be resumed like runs; budget,
 trials and choices stand in `results.json` and in the report. Counted models have no rate and are left out.
+
+**Splits.** A text is cut by position into training, validation and test (90, 5 and 5 percent). Whatever is chosen,
+rates, orders of counts, the best classical model, is chosen by the validation loss (`val_nats`); tables, intervals and
+tests show `test_nats`. With `test_fraction: 0` there are two splits and results are those of the validation split, as
+published comparisons have it and as version 0.1 did.
 
 **Equal sizes.** `comparison.match` changes the widths of the models, in the proportions they are written in, until all
 cost the same: as many parameters, or operations a token, as `match_to` (or `size`, a number) to within two percent, or

@@ -177,6 +177,10 @@ def test_where_kneser_ney_was_counted_the_answer_measures_the_models_by_it(runs,
     tasks[TASK]["floor"] |= {"Kneser–Ney 7-gram": 1.0, "Kneser–Ney 7-gram, same windows": 1.1}
     text = " ".join(answer(summarise(runs, tasks, {}, "invented"))[TASK])
     assert "No model is below the Kneser–Ney 7-gram floor of 1.100 nats (same windows)." in text
+    (axes,) = draw(summarise(runs, tasks, {}, "invented"), runs)[TASK]["final_loss"].axes
+    drawn = {tuple(float(x) for x in line.get_xdata()) for line in axes.lines}
+    assert (1.1, 1.1) in drawn  # in sight however far below the models it lies
+    assert (1.784, 1.784) not in drawn
 
 
 def test_the_final_loss_figure_shows_the_numbers(runs, tasks):
