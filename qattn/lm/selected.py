@@ -3,7 +3,7 @@
     E_w = Σ_r |b_{w,r}⟩⟨b_{w,r}|^{⊗k} / λ,   p(w|x) = ⟨φ^{⊗k}|E_w|φ^{⊗k}⟩ / Σ_v ⟨φ^{⊗k}|E_v|φ^{⊗k}⟩,   φ = U(x)|ψ₀⟩
 
 The states evolve by unitaries alone and are measured at the end, as in rung 2; what a token costs beyond that is
-counted in preparations (:mod:`qattn.core.selected`) and may be charged for in the loss by ``acceptance``.
+counted in preparations (:mod:`qattn.core.selected_readout`) and may be charged for in the loss by ``acceptance``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qattn.core.measurement import log_probabilities
-from qattn.core.selected import SelectedReadout
+from qattn.core.selected_readout import SelectedReadout
 from qattn.core.unitaries import Field
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 

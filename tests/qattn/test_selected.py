@@ -7,7 +7,7 @@ from functools import reduce
 import pytest
 import torch
 
-from qattn.core.selected import SelectedReadout
+from qattn.core.selected_readout import SelectedReadout
 from qattn.core.states import random_states
 from qattn.lm.selected import SelectedConfig, SelectedLM
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
