@@ -1,4 +1,4 @@
-"""Generating one text: time a token and size of what is carried, thousand by thousand.
+"""Generating one text: time per token and size of what is carried, thousand by thousand.
 
     python benchmarks/generation.py             # 10,000 tokens from untrained models at nanoGPT's CPU sizes
 

@@ -3,7 +3,7 @@
     nice -n 19 python benchmarks/packing.py --seconds 60 --field complex
     python benchmarks/packing.py --summary
 
-Results are kept as they come in docs/results/packing/{field}.csv; a second call goes on where the first stopped. A
+Results are kept as they come in docs/results/packing/{field}.csv; a second call resumes where the first stopped. A
 case is run again only with a larger budget than before, from another seed, and the better result is kept. Each case
 stops early at the record (within its rounding) or at a proved bound. Vectors below a record are kept with certificates.
 One process, one thread. Times are CPU seconds.
@@ -115,7 +115,7 @@ def summary() -> None:
         below = [(row["d"], row["n"]) for row in done if float(row["ratio"]) < 1 - 1e-9]
         print(f"  below 1 - 1e-9: {below or 'none'}")
         seconds = [float(row["seconds"]) for row in done]
-        print(f"  CPU seconds a case: median {statistics.median(seconds):.1f}, most {max(seconds):.1f}")
+        print(f"  CPU seconds per case: median {statistics.median(seconds):.1f}, most {max(seconds):.1f}")
         for row in sorted(done, key=lambda r: -float(r["ratio"]))[:10]:
             print(f"    ({row['d']},{row['n']}) {row['ratio']}  {row['how']}")
 
@@ -123,8 +123,10 @@ def summary() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--field", choices=("real", "complex"), default="complex")
-    parser.add_argument("--seconds", type=float, default=60, help="CPU seconds a case")
-    parser.add_argument("--budget", type=float, default=float("inf"), help="CPU seconds in all: stop then, go on later")
+    parser.add_argument("--seconds", type=float, default=60, help="CPU seconds per case.")
+    parser.add_argument(
+        "--budget", type=float, default=float("inf"), help="Total CPU seconds; stop then and resume later."
+    )
     parser.add_argument("--above", type=float, default=1, help="of the cases kept, run only those with a larger ratio")
     parser.add_argument("--everything", action="store_true", help="all shipped records up to n = 400")
     parser.add_argument("--summary", action="store_true", help="only print what the kept results say")

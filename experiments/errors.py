@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """Bad input. The message is one clear sentence naming the file, the key and the mend."""
+    """Bad input. The message is one clear sentence naming the file, the key and the fix."""
 
 
 @contextmanager

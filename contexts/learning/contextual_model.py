@@ -1,4 +1,4 @@
-"""Learned contexts: one static vector a token, one orthonormal basis a context, the text selects the basis.
+"""Learned contexts: one static vector per token, one orthonormal basis per context; the text selects the basis.
 
 Svozil, section VIII.2: bases intertwine in the vector of a polysemous token; which basis the text selects is the
 meaning; contexts are trained on the same footing as tokens. Here:
@@ -84,7 +84,7 @@ class ContextualModel(nn.Module):
     # ── the vectors ──
 
     def token_vectors(self, bases: Float[Tensor, "contexts dim dim"]) -> Float[Tensor, "vocab dim"]:
-        """One unit vector a token; those that a context names are its basis vectors."""
+        """One unit vector per token; those that a context names are its basis vectors."""
         free = nn.functional.normalize(self.vectors, dim=1)
         return free.index_copy(0, self.named, self.bases.token_vectors(bases))
 

@@ -14,7 +14,9 @@ from experiments.errors import UserError
 
 def audit(
     target: Annotated[str, typer.Argument(help="An experiment's or run's folder, or a config (untrained models).")],
-    dtype: Annotated[str | None, typer.Option(help="float32 or float64; default as trained.")] = None,
+    dtype: Annotated[
+        str | None, typer.Option(help="Precision of the audit, float32 or float64; default as trained.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure norm drift, linearity, reversal, causality and completeness of every model; exit 1 if a strict one fails.

@@ -63,8 +63,8 @@ def simulate(
     spec: SpecPath,
     device: Annotated[str | None, typer.Option(help="fast, or a PennyLane device such as default.qubit.")] = None,
     shots: Annotated[int | None, typer.Option(min=1, help="Sample instead of computing exactly.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the shots.")] = None,
-    dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float64",
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for sampling shots.")] = None,
+    dtype: Annotated[str, typer.Option(help="Precision, float32 or float64.")] = "float64",
     overrides: Sets = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -137,7 +137,7 @@ def train(
     Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
     """
     if resume and out is None:
-        raise UserError("--resume: expected --out with the folder to go on in, got none")
+        raise UserError("--resume: expected --out with the folder to resume in, got none")
     file, read = load(spec, overrides, drawn=True)
     if file.train is None:
         raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
@@ -278,7 +278,7 @@ def compiled(
         int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")
     ] = None,
     shots: Annotated[int | None, typer.Option(min=1, help="Also estimate the next token from shots.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the shots.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for sampling shots.")] = 0,
     strengths: Annotated[str | None, typer.Option(help="Depolarising strengths to try, such as 0,0.001,0.01.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write OpenQASM 3 of the elementary circuit.")] = None,
     as_json: JsonOption = False,
@@ -308,9 +308,11 @@ def run_model(
     ] = 0.0,
     shots: Annotated[int | None, typer.Option(help="Estimate each distribution from so many measurements.")] = None,
     positions: Annotated[int, typer.Option(min=1, help="Places of the validation split to run, spread evenly.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Of the shots.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed for sampling shots.")] = 0,
     run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
-    prompt: Annotated[str | None, typer.Option(help="Write a continuation of this instead, one shot a token.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Write a continuation of this instead, one shot per token.")
+    ] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Length of the continuation.")] = 40,
     as_json: JsonOption = False,
 ) -> None:

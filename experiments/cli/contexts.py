@@ -214,7 +214,7 @@ def draw(
     complete: Complete = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw the Greechie diagram: a line or curve a context, a ring around intertwining atoms.
+    """Draw the Greechie diagram: one line or curve per context, a ring around intertwining atoms.
 
     Example: `qattn contexts draw pentagon --state any --out pentagon.svg`
     """
@@ -243,11 +243,11 @@ def train(
     ] = "bank",
     text: Annotated[Path | None, typer.Option(help="Text of the pseudo-words; default Moby Dick.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Independent runs; fewer than 6 make no claim.")] = 6,
-    dimension: Annotated[int, typer.Option("--dim", min=3, help="Of the Hilbert space.")] = 12,
+    dimension: Annotated[int, typer.Option("--dim", min=3, help="Dimension of the Hilbert space.")] = 12,
     own: Annotated[int, typer.Option(min=1, help="Vectors that speak for a context, beside the shared one.")] = 2,
     places: Annotated[int, typer.Option(min=0, help="Neighbours on each side whose order counts; 0: none does.")] = 0,
-    steps: Annotated[int, typer.Option(min=1, help="Of Adam.")] = 150,
-    rate: Annotated[float, typer.Option(min=1e-6, help="Of Adam.")] = 0.05,
+    steps: Annotated[int, typer.Option(min=1, help="Adam's steps.")] = 150,
+    rate: Annotated[float, typer.Option(min=1e-6, help="Adam's learning rate.")] = 0.05,
     transformer: Annotated[bool, typer.Option(help="Also train a small transformer (slower).")] = True,
     out: OutOption = None,
     resume: ResumeOption = False,

@@ -1,4 +1,4 @@
-"""What ``qattn contexts`` prints for people: one function a verb, from its dictionary to lines."""
+"""What ``qattn contexts`` prints for people: one function per verb, from its dictionary to lines."""
 
 from __future__ import annotations
 

@@ -90,7 +90,8 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[tasks|models|configs|hypergraphs|ansatze|schema]", help="Which; all that load at once without it."
+            metavar="[tasks|models|configs|hypergraphs|ansatze|schema]",
+            help="What to list; without it everything that loads quickly.",
         ),
     ] = None,
     as_json: JsonOption = False,

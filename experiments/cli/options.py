@@ -24,11 +24,13 @@ SetOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", parser=user_path, help="The folder of the results.")
+    Path | None, typer.Option("--out", metavar="DIR", parser=user_path, help="Write the results to this folder.")
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")]
-WorkersOption = Annotated[str | None, typer.Option("--workers", metavar="N", help="Runs side by side, in N processes.")]
+WorkersOption = Annotated[
+    str | None, typer.Option("--workers", metavar="N", help="Train N runs side by side, one process each.")
+]
 
 
 def check_resume(resume: bool, fresh: bool) -> None:

@@ -29,9 +29,9 @@ class FieldName(StrEnum):
 
 @packing.command()
 def optimize(
-    d: Annotated[int, typer.Option(help="Dimension.")],
+    d: Annotated[int, typer.Option(help="Dimension d of the space.")],
     n: Annotated[int, typer.Option(help="Number of lines (unit vectors up to sign or phase).")],
-    field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
+    field: Annotated[FieldName, typer.Option(help="Real (R^d) or complex (C^d) vectors.")] = FieldName.real,
     seconds: Annotated[float, typer.Option(help="CPU time at most; a record or bound met ends it.")] = 60.0,
     rounds: Annotated[
         int | None, typer.Option(help="Stop after so many rounds: the result then depends on the seed alone.")
@@ -81,7 +81,7 @@ def optimize(
     check_writable(out.parent, f"--out {out}")
     state = load_state(state_path(out)) if resume else None
     if state is not None and seed not in (None, state.seed):
-        raise UserError(f"--seed {seed}: the saved search has the seed {state.seed}; leave --seed out to go on with it")
+        raise UserError(f"--seed {seed}: the saved search has the seed {state.seed}; leave --seed out to resume it")
     started = time.process_time()
     shown = {"coherence": math.inf}
 
@@ -220,7 +220,7 @@ def capacity(
     config: Annotated[str | None, typer.Option(help="A study from a YAML file: curves, packings, figures.")] = None,
     d: Annotated[int | None, typer.Option(help="Dimension, for one point instead of a study.")] = None,
     eps: Annotated[float | None, typer.Option(help="Tolerated |⟨u,v⟩|, in (0, 1].")] = None,
-    field: Annotated[FieldName, typer.Option(help="R^d or C^d.")] = FieldName.real,
+    field: Annotated[FieldName, typer.Option(help="Real (R^d) or complex (C^d) vectors.")] = FieldName.real,
     vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
     out: OutOption = None,

@@ -15,7 +15,7 @@ from experiments.errors import UserError, blame
 def report(
     run: Annotated[list[Path], typer.Argument(help="Folders that `qattn run … --out` wrote.", metavar="RUN...")],
     out: Annotated[
-        Path | None, typer.Option(parser=user_path, help="Where to write; by default the folder itself.")
+        Path | None, typer.Option(parser=user_path, help="Write the report to this folder; default the run's own.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -35,19 +35,21 @@ def run(
     resume: ResumeOption = False,
     fresh: FreshOption = False,
     out: OutOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs, with parameters and time.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the runs, with parameters and estimated time.")
+    ] = False,
     print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print the config, each value with its origin.")
+        bool, typer.Option("--print-config", help="Print the resolved configuration, each value with its origin.")
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="The quick form: as the file's `quick` section says; folder DIR-quick.")
     ] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", help="One batch through everything, report included.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Run one batch through everything, report included.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train every model on every task with every seed, then compare them and write a report.
 
-    Repeating the command continues: finished runs are kept, an interrupted one goes on from its last checkpoint.
+    Repeating the command continues: finished runs are kept, an interrupted one resumes from its last checkpoint.
 
     Example: `qattn run quickstart --seeds 2 --out runs/first`
 

@@ -192,5 +192,5 @@ def _flops(job: Job) -> float:
     return flops
 
 
-WORDS = {"parameters": "parameters", "flops": "operations a token"}
+WORDS = {"parameters": "parameters", "flops": "operations per token"}
 COSTS: dict[str, Cost] = {"parameters": _parameters, "flops": _flops}

@@ -57,7 +57,7 @@ Audit = create_model("Audit", __base__=_Audit, **dict.fromkeys(AUDIT_COLUMNS, (f
 
 
 class Result(BaseModel):
-    """``result.json`` of one run. Losses are in nats a token, rates in tokens a second, memory in MiB."""
+    """``result.json`` of one run. Losses are in nats per token, rates in tokens per second, memory in MiB."""
 
     schema_: Literal[1]
     task: str

@@ -28,7 +28,7 @@ def svg(figure: Figure) -> bytes:
 
 
 def png(figure: Figure) -> bytes:
-    """A PNG at 160 dots an inch on white."""
+    """A PNG at 160 dots per inch on white."""
     return _save(figure, "png", dpi=160, metadata={"Software": None}, facecolor="white")
 
 

@@ -42,7 +42,7 @@ def styles(models: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def final_loss(task: Mapping[str, Any], look: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """One row a model: its seeds as faint dots, mean and interval as a bar; floors (n-grams, chance) as lines."""
+    """One row per model: its seeds as faint dots, mean and interval as a bar; floors (n-grams, chance) as lines."""
     metric = task["metric"]
     rows = [(name, entry[metric]) for name, entry in task["models"].items()]
     measured = [(name, estimate) for name, estimate in rows if estimate["mean"] is not None]
@@ -113,7 +113,7 @@ def loss_curves(
                 textcoords="offset points", ha="right", color=FAINT, size=9,
             )  # fmt: skip
     axes.set_xlabel("training step")
-    axes.set_ylabel("loss, nats a token")
+    axes.set_ylabel("loss, nats per token")
     if many and axes.get_legend_handles_labels()[0]:
         figure.legend(frameon=False, handlelength=2.6, ncols=2, loc="outside lower left", labelcolor=INK)
     elif axes.get_legend_handles_labels()[0]:
@@ -124,7 +124,7 @@ def loss_curves(
 
 
 def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
-    """One row a test: the paired difference a − b with its interval, 0, and the band of practical equivalence."""
+    """One row per test: the paired difference a − b with its interval, 0, and the band of practical equivalence."""
     tests = [test for test in task["tests"] if test["difference"]["mean"] is not None]
     figure, axes = _canvas(1.0 + 0.42 * max(len(tests), 1))
     if margin:
@@ -138,7 +138,7 @@ def differences(task: Mapping[str, Any], margin: float | int = 0.0) -> Figure:
         axes.plot(difference["mean"], y, "o", ms=7, mec=color, mew=1.4, color=color if test["settled"] else "white")
     axes.set_yticks(range(len(tests)), [f"{plain(test['a'], 18)} − {plain(test['b'], 18)}" for test in tests])
     axes.set_ylim(max(len(tests), 1) - 0.4, -0.6)
-    axes.set_xlabel("paired difference in " + ("accuracy" if task["metric"] == "accuracy" else "nats a token"))
+    axes.set_xlabel("paired difference in " + ("accuracy" if task["metric"] == "accuracy" else "nats per token"))
     axes.grid(axis="y", visible=False)
     axes.margins(x=0.1)
     return figure

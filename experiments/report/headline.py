@@ -79,7 +79,7 @@ SAID = {
 
 def split_sentence(task: str, model: str, terms: Sequence[Mapping[str, Any]], metric: str) -> str:
     """The price of one model term by term, each paired over seeds with its interval."""
-    unit = "of accuracy" if metric == "accuracy" else "nats a token"
+    unit = "of accuracy" if metric == "accuracy" else "nats per token"
     said = [SAID[term["term"]].format(a=term["a"], b=term["b"], sign=_with_interval(term)) for term in terms]
     return f"The price of {model} on {task} in {unit}, paired by seed: {'; '.join(said)}."
 
@@ -91,7 +91,7 @@ def _with_interval(term: Mapping[str, Any]) -> str:
     if term["mean"] is None:
         return "not measured on a shared seed"
     if term["low"] is None:
-        return f"{signed(term['mean'])}, one seed"
+        return f"{signed(term['mean'])}, {'one seed' if term['n'] == 1 else 'the same in every seed'}"
     return f"{signed(term['mean'])} [{signed(term['low'])}, {signed(term['high'])}]"
 
 
@@ -105,9 +105,9 @@ def _winner(name: str, best: str, measured: Mapping[str, Any], task: Mapping[str
         value, what = f"{estimate['mean']:.3f}", "highest accuracy"
     else:
         split = "test" if task["metric"] == "test_nats" else "validation"
-        value, what = f"{estimate['mean']:.3f} nats a token", f"lowest {split} loss"
+        value, what = f"{estimate['mean']:.3f} nats per token", f"lowest {split} loss"
         if entry["bits_per_char"]["mean"] is not None:
-            seeds += f"; {entry['bits_per_char']['mean']:.3f} bits a character"
+            seeds += f"; {entry['bits_per_char']['mean']:.3f} bits per character"
     if len(measured) == 1:
         return f"On {name}, {best} reached {value} ({seeds})."
     return f"On {name}, {best} had the {what}: {value} ({seeds})."

@@ -59,7 +59,7 @@ def labels(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def ladder(summary: Mapping[str, Any]) -> Figure:
-    """Loss (or accuracy) by rung: a panel a task, mean and interval of each model, its seeds as dots, the best
+    """Loss (or accuracy) by rung: a panel per task, mean and interval of each model, its seeds as dots, the best
     classical model as a line, floors or chance as a dashed one.
     """
     from matplotlib.figure import Figure
@@ -159,7 +159,7 @@ def sweeps(task: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> Figu
                 panel.annotate(plain(name), (1, at), xycoords=("axes fraction", "data"), xytext=(-3, 2), size=8.5,
                                textcoords="offset points", ha="right", color=FAINT)  # fmt: skip
         panel.set_xlabel(f"{plain(sweep['key'])} of {plain(sweep['model'])}")
-        panel.set_ylabel("accuracy" if metric == "accuracy" else "loss, nats a token")
+        panel.set_ylabel("accuracy" if metric == "accuracy" else "loss, nats per token")
         panel.axhline(means[0] if means else 0, color=GRID, lw=0.9, zorder=0)
     return figure
 
@@ -217,7 +217,7 @@ def price(name: str, task: Mapping[str, Any]) -> dict[str, Any] | None:
     test = row["test"]
     a, b = models[strict][metric]["mean"], models[classical][metric]["mean"]
     difference = test["mean"] if test is not None and test["mean"] is not None else a - b
-    unit = "of accuracy" if metric == "accuracy" else "nats a token"
+    unit = "of accuracy" if metric == "accuracy" else "nats per token"
     better = difference > 0 if metric == "accuracy" else difference < 0
     how = {True: "settled", False: "not settled", None: "not tested"}[None if test is None else bool(test["settled"])]
     span = ""

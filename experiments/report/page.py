@@ -81,7 +81,7 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     measured = [name for name in models if models[name][metric]["mean"] is not None]
     result = []
     if measured:
-        unit = "accuracy" if metric == "accuracy" else "nats a token"
+        unit = "accuracy" if metric == "accuracy" else "nats per token"
         text = {"label": f"best: {measured[0]}", "value": fixed(models[measured[0]][metric]["mean"]), "note": unit}
         result.append(text)
     chosen = chosen_first(task)
@@ -90,7 +90,7 @@ def tiles(task: Mapping[str, Any]) -> list[dict[str, str]]:
     if unitary and others:
         gap = _gap(task, unitary[0], others[0])
         label, unit = (
-            ("unitary − other", "accuracy") if metric == "accuracy" else ("price of unitarity", "nats a token")
+            ("unitary − other", "accuracy") if metric == "accuracy" else ("price of unitarity", "nats per token")
         )
         result.append({"label": label, "value": signed(gap), "note": f"{unitary[0]} − {others[0]}, {unit}"})
     if unitary:
@@ -128,7 +128,7 @@ def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, 
 
 
 def floors(task: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows below the models: n-gram counts and chance, in nats, bits a character and perplexity, highest loss last."""
+    """Rows below the models: counts and chance, in nats, bits per character and perplexity, highest loss last."""
     per_token = task.get("characters_per_token")
     rows = [{"name": f"{name} counts", "nats": value} for name, value in task["floor"].items() if value is not None]
     if task.get("chance") is not None:

@@ -49,7 +49,7 @@ class Search(Strict):
     """The same search of a learning rate for every model on every task, on a seed that is not compared.
 
     Each factor multiplies all rates of a model's optimizer; the least validation loss after `steps` wins. Where it is
-    the outermost factor, the search goes on past it. What was found, and the budget, stand in the report.
+    the outermost factor, the search continues past it. What was found, and the budget, stand in the report.
     """
 
     factors: Annotated[list[Positive], Field(min_length=2)] = Field(default_factory=lambda: [0.5, 1.0, 2.0])
@@ -153,15 +153,15 @@ class Comparison(Strict):
     confidence: Fraction = 0.95
     """Of the intervals over seeds."""
     equivalence: NonNegative = 0.02
-    """Half width of the region of practical equivalence, in nats a token."""
+    """Half width of the region of practical equivalence, in nats per token."""
     match: Literal["parameters", "flops", "time"] | None = None
-    """Change the width of every other model until it has the parameters, or the operations a token, of `match_to` to
+    """Change the width of every other model until it has the parameters, or the operations per token, of `match_to` to
     within two percent, or its processor time a training step, measured side by side on this machine, to within ten;
     the report says what was changed. null: sizes as written."""
     match_to: str | None = None
     """The model whose size is met; null is the reference."""
     size: PositiveInt | dict[Name, PositiveInt] | None = None
-    """Instead of a model's size the number itself, one for all tasks or one a task; every model is brought to it."""
+    """Instead of a model's size the number itself, one for all tasks or one per task; every model is brought to it."""
     published: list[Published] = Field(default_factory=list)
     """Published figures; the report has each beside ours, with the difference."""
 

@@ -49,7 +49,7 @@ def read_experiment(
 
 
 def load_experiment(config: str | Path, overrides: Sequence[str | Override] = (), quick: bool = False) -> Experiment:
-    """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one a line."""
+    """The resolved experiment of a file. Raises :class:`UserError` with every error in it, one per line."""
     return resolve(read_experiment(config, overrides, quick))
 
 

@@ -59,7 +59,7 @@ class RecurrentModel(BornReadout):
     kind: Literal["unitary_recurrent"]
     """`unitary_recurrent`"""
     transition: Literal["table", "householder", "cayley"] = "householder"
-    """`table`: a free unitary a token; `householder`: a product of reflections set by the control; `cayley`: a Cayley
+    """`table`: a free unitary per token; `householder`: a product of reflections set by the control; `cayley`: a Cayley
     step of a Hamiltonian that is the token's mixture of shared ones."""
     field: Literal["complex", "real"] = "complex"
     """`complex`: unitaries; `real`: orthogonal matrices."""
@@ -189,7 +189,7 @@ class PermutationModel(BornReadout):
 
 
 class InstrumentModel(ModelConfig):
-    """Rung 2i: a hidden quantum Markov model; emitting a token is a measurement, after which the state goes on."""
+    """Rung 2i: a hidden quantum Markov model; emitting a token is a measurement, after which the state continues."""
 
     note: ClassVar[str] = "hidden quantum Markov model; with dephasing 1 a hidden Markov model of the same size"
     rung: ClassVar[str] = "2i"

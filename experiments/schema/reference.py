@@ -71,7 +71,7 @@ Keys below `models.NAME`, `tasks.NAME` (or `task`) and `training.optimizer` (whi
 grid: {models.unitary.dim: [32, 64]}       # models "unitary dim=32" and "unitary dim=64"
 ```
 
-**Quick forms**: the keys of `quick`, written as for `--set`, hold with `qattn run FILE --quick` alone; `--set` comes
+**Quick forms**: the keys of `quick`, written as for `--set`, apply only with `qattn run FILE --quick`; `--set` comes
 after them. The results go to a folder of their own, `DIR-quick`.
 
 ```yaml
@@ -93,7 +93,7 @@ tests show `test_nats`. With `test_fraction: 0` there are two splits and results
 published comparisons have it and as version 0.1 did.
 
 **Equal sizes.** `comparison.match` changes the widths of the models, in the proportions they are written in, until all
-cost the same: as many parameters, or operations a token, as `match_to` (or `size`, a number) to within two percent, or
+cost the same: as many parameters, or operations per token, as `match_to` (or `size`, a number) within two percent, or
 as much processor time a training step to within ten. Times are those of this machine, measured step by step beside
 `match_to`; the widths found are kept in `matching.json`, so that going on does not change them.
 

@@ -28,7 +28,7 @@ class BornMachineModel(ModelConfig):
     kind: Literal["born_machine"]
     """`born_machine`; only for tasks whose strings stand between markers (`motzkin`, `tomita` with asked: next)."""
     transition: Literal["isometry", "unitary"] = "isometry"
-    """`isometry`: every symbol an outcome, u-MPS in left-canonical form; `unitary`: a free unitary a symbol, and the
+    """`isometry`: every symbol an outcome, u-MPS in left-canonical form; `unitary`: a free unitary per symbol, and the
     register only turns until it is measured."""
     field: Literal["complex", "real"] = "complex"
     """Of the operators, the start and the measurement; a `real` register has an even `dim`."""

@@ -128,7 +128,7 @@ def finite(value: Any) -> Any:
 
 
 def table(runs: Sequence[Run]) -> str:
-    """The content of ``results.csv``: one row a run, done or failed; a missing number is an empty cell."""
+    """The content of ``results.csv``: one row per run, done or failed; a missing number is an empty cell."""
     groups = sorted({group for run in runs for group in run.get("ledger") or {}})
     columns = ["task", "model", "kind", "seed", "status", "failure_step", "failure_reason", "val_nats", "test_nats"]
     columns += ["bits_per_char", "accuracy", *LARGEST, *AVERAGED, *(f"ledger_{group}" for group in groups)]
@@ -253,7 +253,7 @@ def _examples(done: Sequence[Run], key: str) -> int | None:
 
 
 def _perplexity(nats: Mapping[str, Any]) -> dict[str, Any]:
-    """exp of the loss in nats a token: of its mean (the geometric mean over seeds), its interval and each seed."""
+    """exp of the loss in nats per token: of its mean (the geometric mean over seeds), its interval and each seed."""
 
     def power(value: float | int | None) -> float | None:
         return None if value is None or value > 700 else math.exp(value)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
 
 UNITS = {
-    "test_nats": "nats a token",
-    "val_nats": "nats a token",
-    "bits_per_char": "bits a character",
+    "test_nats": "nats per token",
+    "val_nats": "nats per token",
+    "bits_per_char": "bits per character",
     "accuracy": "accuracy",
 }
 
@@ -32,7 +33,7 @@ def against_published(
         mine = [run for run in runs if (run["task"], run["model"]) == (task, entry["model"])]
         found = {run["seed"]: measured(run, entry) for run in mine if run["status"] == "done"}
         values = [value for value in found.values() if value is not None]
-        ours = t_interval(values, level)
+        ours = accuracy_interval(values, None, level) if entry["metric"] == "accuracy" else t_interval(values, level)
         gap = None if ours.mean is None else ours.mean - entry["value"]
         within = entry["within"]
         row: dict[str, Any] = {
@@ -58,7 +59,7 @@ def measured(run: Mapping[str, Any], entry: Mapping[str, Any]) -> float | None:
 
 
 def figure(entry: Mapping[str, Any]) -> str:
-    """A published figure in words: accuracy, length 30; nats a token, 250 steps."""
+    """A published figure in words: accuracy, length 30; nats per token, 250 steps."""
     at = entry["split"] or (f"{entry['step']:,} steps" if entry["step"] is not None else None)
     return UNITS[entry["metric"]] + (f", {at}" if at else "")
 

@@ -30,7 +30,7 @@ class Task(Protocol):
 
     @property
     def characters_per_token(self) -> float | None:
-        """Turns nats a token into bits a character; None where tokens are no characters."""
+        """Turns nats per token into bits per character; None where tokens are no characters."""
         ...
 
     @property

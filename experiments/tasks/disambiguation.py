@@ -36,7 +36,7 @@ def disambiguation(name: str, dim: int, length: int, test_length: int, seed: int
         {f"length {test_length}": (test_length, test_length)}, chance, least(dim), guess, seed=seed,
         validation=validation, metric="val_nats",
         notes=[
-            f"{senses} senses. A complex register of dimension {dim} reaches the least loss; logits affine in a state "
+            f"{senses} senses. A complex register of dimension {dim} reaches the lowest loss; logits affine in a state "
             f"of dimension d cannot for d < {senses - 1}.",
             f"The likeliest answer is right with probability 1/{dim}, for every model.",
         ],

@@ -89,7 +89,7 @@ TOMITA: dict[int, Member] = {3: _runs_before, 4: _no_three_zeros, 5: _both_even,
 class LanguageTask:
     """Strings of a language as texts, and a judge of what a model writes.
 
-    ``train`` and ``held_out`` are strings (n, longest), −1 beyond their ends. The least possible loss is that of the
+    ``train`` and ``held_out`` are strings (n, longest), −1 beyond their ends. The lowest achievable loss is that of the
     uniform distribution over all ``population`` strings that were drawn from.
     """
 
@@ -199,7 +199,7 @@ class LanguageTask:
         notes = [
             f"Accuracy: the share in the language of strings of length {self.sample_lengths[0]}, drawn given their "
             f"length ({PROPOSALS * self.samples:,} strings proposed).",
-            f"Least possible loss: {best:.4f} nats, that of the uniform distribution over {self.population:,} strings.",
+            f"Lowest achievable loss: {best:.4f} nats, of the uniform distribution over {self.population:,} strings.",
             *self.notes,
         ]
         return {

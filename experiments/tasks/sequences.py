@@ -28,7 +28,7 @@ class SequenceTask:
     ``lengths`` are trained on, ``tests`` are other intervals by name, for length generalisation. ``extra`` positions
     follow the length itself (an "=" sign, say). ``train_size`` None draws new sequences for ever; a number fixes so
     many. ``queries`` picks among the targets those that accuracy counts (None: all). ``chance`` and ``best`` are nats a
-    target: of guessing knowing nothing, and the least possible; ``guess`` is the accuracy of guessing. ``metric`` is
+    target: of guessing knowing nothing, and the lowest achievable; ``guess`` is the accuracy of guessing. ``metric`` is
     what judges: accuracy, or val_nats where even the best answer is often wrong.
     """
 
@@ -115,7 +115,11 @@ class SequenceTask:
         notes = [
             f"Accuracy is measured on {test}." if test else "Accuracy is measured on the validation sequences.",
             f"Guessing: {self.chance:.4f} nats, accuracy {self.guess:.4f}. "
-            + ("Least loss not known." if self.best is None else f"Least possible loss: {self.best:.4f} nats."),
+            + (
+                "The lowest achievable loss is not known."
+                if self.best is None
+                else f"Lowest achievable loss: {self.best:.4f} nats."
+            ),
             *self.notes,
         ]
         return {

@@ -92,7 +92,7 @@ def copying(name: str, symbols: int, keep: int, blanks: int, seed: int, validati
         name, "copying", ["_", *map(str, range(1, symbols + 1)), "|"], draw, (width, width), {},
         math.log(symbols + 2), 0.0, 1 / symbols, seed=seed, validation=validation, queries=recalled,
         notes=[
-            f"Without memory: {memoryless:.5f} nats a step ({keep} ln {symbols} / {width}).",
+            f"Without memory: {memoryless:.5f} nats per step ({keep} ln {symbols} / {width}).",
             f"Without error a recurrent register needs {keep * math.log2(symbols):.0f} bits, so a dimension of "
             f"{symbols}^{keep} (the random-access bound); a register for each position does not.",
         ],

@@ -139,7 +139,7 @@ class SymbolTokenizer(Tokenizer):
         odd = next((word for word in text.split() if word not in self._ids), None)
         if odd is not None:
             shown = " ".join(self.symbols[:12]) + (" …" if self.size > 12 else "")
-            raise ValueError(f"{odd!r} is none of the task's {self.size} symbols ({shown}), written with spaces")
+            raise ValueError(f"{odd!r} is not among the task's {self.size} symbols ({shown}), written with spaces")
         return [self._ids[word] for word in text.split()]
 
     def decode(self, ids: list[int]) -> str:
@@ -151,7 +151,7 @@ class SymbolTokenizer(Tokenizer):
 
 
 def from_json(text: str, source: object) -> Tokenizer:
-    """The tokenizer a run kept; one sentence when the file is none.
+    """The tokenizer a run kept; one sentence for an invalid file.
 
     Raises :class:`UserError` naming ``source`` for anything else.
     """

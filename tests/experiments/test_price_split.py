@@ -88,7 +88,7 @@ def test_twins_stand_below_their_model_in_figure_table_and_first_sentence() -> N
     assert [row["twin"] for row in rows(made)[TASK]][:4] == [[], [], ["control of u"], ["readout of u"]]
     page = html(made, [], {TASK: {}}, {TASK: {}}, "<svg></svg>", Made("", {}, ""))
     first = page[page.index('<ul class="prices">') :].split("</li>")[0]
-    assert "The price of u on verse in nats a token, paired by seed: its unitary evolution −0.0" in first
+    assert "The price of u on verse in nats per token, paired by seed: its unitary evolution −0.0" in first
     assert "twin: other register of u" in page
     page = html(made, [], {TASK: {}}, {TASK: {}}, None, Made("", {}, ""))
     assert "<strong>The price of u on verse" in page

@@ -46,7 +46,7 @@ def test_ours_is_the_mean_over_seeds_and_the_difference_says_who_is_higher() -> 
     assert early["difference"] == pytest.approx(-0.48)
     assert early["reproduced"] is False
     assert split["ours"]["mean"] == 0.25
-    assert lines([early])[0][1:] == ["nats a token, 10 steps", "3.5", "3.02 [2.893, 3.147]", "-0.4800",
+    assert lines([early])[0][1:] == ["nats per token, 10 steps", "3.5", "3.02 [2.893, 3.147]", "-0.4800",
                                      "0.05 not reproduced", "a paper"]  # fmt: skip
 
 

@@ -345,7 +345,7 @@ def test_impossible_tasks_are_one_sentence(tmp_path: Path, text: str, sentence: 
 def test_symbols_are_read_back_and_a_stranger_is_named() -> None:
     tokenizer = SymbolTokenizer(["0", "1", "#"])
     assert tokenizer.encode("0 1 #") == [0, 1, 2]
-    with pytest.raises(ValueError, match=r"'2' is none of the task's 3 symbols \(0 1 #\)"):
+    with pytest.raises(ValueError, match=r"'2' is not among the task's 3 symbols \(0 1 #\)"):
         tokenizer.encode("0 2")
 
 

@@ -67,7 +67,7 @@ def test_every_shipped_text_is_the_file_data_md_describes() -> None:
 
 
 def test_published_ngram_floors() -> None:
-    """QCLM's table, add-0.1 counts: 4.829, 3.583, 2.952, 2.574 bits a character."""
+    """QCLM's table, add-0.1 counts: 4.829, 3.583, 2.952, 2.574 bits per character."""
     floors = text_task("t", "tinyshakespeare").floors()
     bits = [floors[name] / math.log(2) for name in ("unigram", "bigram", "trigram", "4-gram")]
     assert bits == pytest.approx([4.829, 3.583, 2.952, 2.574], abs=6e-4)

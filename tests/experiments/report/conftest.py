@@ -23,7 +23,7 @@ TASKS = {
     },
 }
 
-MODELS = {  # final loss, spread over seeds, kind, parameters by group, FLOPs a token, tokens/s, MiB, unitary
+MODELS = {  # final loss, spread over seeds, kind, parameters by group, FLOPs per token, tokens/s, MiB, unitary
     "gpt2_style": (
         1.776,
         0.008,
