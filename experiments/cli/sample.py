@@ -21,7 +21,7 @@ def sample(
     top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest tokens.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest of this total probability.")] = None,
     logprobs: Annotated[int | None, typer.Option(min=1, help="Print the N likeliest next tokens instead.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed for drawing tokens.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed for drawing tokens.")] = 0,
     run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 Name = Annotated[str, Field(pattern=r"^\w[\w +=.,@-]*$")]
 PositiveInt = Annotated[int, Field(ge=1)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
+MOST_SEED = 2**63 - 1
+Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
+"""Of a random generator, whose state holds 64 bits."""
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(gt=0, lt=1)]

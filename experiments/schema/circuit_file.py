@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from experiments.located.yaml_positions import load_located
-from experiments.schema.base import NonNegative, NonNegativeInt, Positive, PositiveInt, Strict
+from experiments.schema.base import NonNegative, Positive, PositiveInt, Strict
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # the data's generator takes no greater one
 
@@ -22,7 +22,7 @@ class AnsatzKeys(Strict):
     """StronglyEntanglingLayers, BasicEntanglerLayers, HardwareEfficient, Sim6, … (`qattn circuit list`)."""
     layers: PositiveInt = 1
     """How often the layer repeats."""
-    seed: NonNegativeInt = 0
+    seed: Seed = 0
     """Parameters are drawn uniformly from [0, 2π) with it, unless `weights` gives them."""
     weights: list[Any] | None = None
     """The parameters, nested as the ansatz's shape or flat."""
@@ -95,7 +95,7 @@ class CircuitFile(Strict):
     """The order of the parameters, where a program wrote the file; default: the order they first appear in."""
     inputs: list[float] | None = None
     """Values of the circuit's data slots."""
-    seed: NonNegativeInt | None = None
+    seed: Seed | None = None
     """Draws the parameters that have no value."""
     train: TrainKeys | None = None
 

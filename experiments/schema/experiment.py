@@ -13,9 +13,9 @@ from experiments.schema.base import (
     Fraction,
     Name,
     NonNegative,
-    NonNegativeInt,
     Positive,
     PositiveInt,
+    Seed,
     Strict,
 )
 from experiments.schema.model_kinds import MODELS, ModelConfig
@@ -56,7 +56,7 @@ class Search(Strict):
     """What the rates are multiplied by, each once."""
     steps: PositiveInt = 300
     """Steps of each trial, with a warm-up and a schedule of their own; at most those of the task."""
-    seed: NonNegativeInt = 1000
+    seed: Seed = 1000
     """The seed of every trial."""
     beyond: Annotated[int, Field(ge=0, le=12)] = 4
     """The most trials past the written factors, for every model on every task: while the largest (smallest) factor is
@@ -219,8 +219,9 @@ class ExperimentFile(Strict):
     """The models by name; each learns each task."""
     training: Training = Training()
     """How every model is trained."""
-    seeds: PositiveInt | Annotated[list[NonNegativeInt], Field(min_length=1)] = 6
-    """A count n, for the seeds 0 to n−1, or a list of seeds. Six are the fewest that can tell two models apart."""
+    seeds: PositiveInt | Annotated[list[Seed], Field(min_length=1)] = 6
+    """A count n (at most 1000), for the seeds 0 to n−1, or a list of seeds. Six are the fewest that can tell two
+    models apart."""
     comparison: Comparison = Comparison()
     """How the models are compared."""
     output: Output = Output()

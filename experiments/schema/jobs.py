@@ -15,7 +15,7 @@ from experiments.errors import UserError
 from experiments.located.error_messages import complaints
 from experiments.located.yaml_dump import config_text
 from experiments.located.yaml_source import Document, dotted
-from experiments.schema.base import NonNegativeInt, Strict
+from experiments.schema.base import Seed, Strict
 from experiments.schema.experiment import AnyModel, AnyTask, ResolvedTraining
 from experiments.schema.model_kinds import ModelConfig
 from experiments.schema.resolve import Experiment
@@ -38,7 +38,7 @@ class WrittenJob(Strict):
     model_name: str
     model: AnyModel
     training: ResolvedTraining
-    seed: NonNegativeInt
+    seed: Seed
 
 
 ADDED: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from experiments.located.yaml_positions import Contradiction, load_located
-from experiments.schema.base import NonNegativeInt, Positive, PositiveInt, Strict
+from experiments.schema.base import Positive, PositiveInt, Seed, Strict
 
 Tolerance = Annotated[float, Field(gt=0, le=1)]
 Dimension = Annotated[int, Field(ge=2, le=20_000)]
@@ -65,7 +65,7 @@ class PackingStudy(Strict):
     """Files of vectors (.npy, .safetensors, text) or run folders to add as points, relative to this file."""
     interference: InterferenceStudy | None = None
     """The experiment on interference in use; left out if absent."""
-    seed: NonNegativeInt = 0
+    seed: Seed = 0
     """Seed of every random number."""
 
 

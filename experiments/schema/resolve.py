@@ -30,6 +30,9 @@ from experiments.schema.sweeps import Variant, plain_name, tasks_of, variants
 from experiments.schema.task_kinds import TaskConfig
 from experiments.schema.twins import problem
 
+MOST_SEEDS = 1000
+"""Of a count of seeds; a larger number is a seed where a count is meant, as a list of one."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -167,6 +170,11 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     yield from _twins(models)
     yield from _comparison(file.comparison, models, task_names)
     yield from _published(file, names, task_names)
+    if isinstance(file.seeds, int) and file.seeds > MOST_SEEDS:
+        text = (
+            f"expected a count of at most {MOST_SEEDS}, got {file.seeds} (did you mean [{file.seeds}], this one seed?)"
+        )
+        yield Contradiction(("seeds",), text)
     if isinstance(file.seeds, list):
         for index, seed in enumerate(file.seeds):
             if seed in file.seeds[:index]:

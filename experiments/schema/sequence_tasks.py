@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from experiments.schema.base import Clash, NonNegativeInt, Positive, PositiveInt
+from experiments.schema.base import Clash, Positive, PositiveInt, Seed
 from experiments.schema.task_base import TaskConfig
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Lengths = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 class GeneratedTask(TaskConfig):
     """Sequences drawn from a seed."""
 
-    seed: NonNegativeInt = 0
+    seed: Seed = 0
     """Of the validation and test sequences, and of a fixed training set."""
 
 

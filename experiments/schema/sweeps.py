@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ from experiments.schema.task_kinds import TaskConfig
 Config = TypeVar("Config", bound=Kind)
 Setting = tuple[KeyPath, Any, KeyPath]
 """A path below the model or task, its value, and where in the file the value stands."""
+
+
+MOST_VARIANTS = 1000
+"""Of one grid."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,11 @@ def variants(file: ExperimentFile) -> tuple[list[Variant[TaskConfig]], list[Vari
         lengths = ", ".join(f"{len(axis.values)} for {axis.key}" for axis in zipped)
         problems.append(Contradiction(("zip",), f"expected lists of one length, got {lengths}"))
         axes = [axis for axis in axes if axis.table == "grid"]
+    combinations = math.prod(len(axis.values) for axis in axes if axis.table == "grid")
+    if combinations > MOST_VARIANTS:
+        text = f"expected at most {MOST_VARIANTS} combinations, got {combinations}; give fewer values"
+        problems.append(Contradiction(("grid",), text))
+        axes = [axis for axis in axes if axis.table == "zip"]
     if {axis.section for axis in zipped} == {"models", "tasks"}:
         text = "expected keys of models only or of tasks only, since every model learns every task, got both; use grid"
         problems.append(Contradiction(("zip",), text))
