@@ -227,7 +227,7 @@ def _floors(axes: Axes, task: Mapping[str, Any], estimates: Sequence[Mapping[str
     low, high = (pick(value for each in estimates for value in each["values"]) for pick in (min, max))
     lines = sorted(_lines(task).items(), key=lambda item: item[1])
     worst, span = max(each["mean"] for each in estimates), max(high - low, 0.02)
-    reach = max(high + span, next((value for _, value in lines if value > worst), high))
+    reach = max(high + span, next((value for name, value in lines if value > worst and name != "chance"), high))
     shown = [(name, value) for name, value in lines if value <= reach]
     for place, (name, value) in enumerate(shown):
         text, above = f"{plain(name)} {value:.2f}", 3 + 10 * (place % 2)

@@ -112,7 +112,8 @@ def _panel(axes: Axes, task: Mapping[str, Any], names: Sequence[str]) -> None:
         axes.set_xlim(-0.04, 1.04)
     elif values:
         reach = max(values) - min(values) or 0.1
-        lines = {name: at for name, at in lines.items() if min(values) - reach < at < max(values) + 0.15 * reach}
+        lowest = -math.inf if fair_floor(task) else min(values) - reach
+        lines = {name: at for name, at in lines.items() if lowest < at < max(values) + 0.15 * reach}
         ends = [*values, *lines.values()]
         pad = 0.08 * (max(ends) - min(ends)) or 0.05
         axes.set_xlim(min(ends) - pad, max(ends) + pad)
@@ -133,8 +134,9 @@ def _lines(task: Mapping[str, Any]) -> dict[str, float]:
     if task["metric"] == "accuracy":
         return {} if task.get("guess") is None else {"guessing": task["guess"]}
     fair = fair_floor(task)
-    floors = dict([fair]) if fair else {name: value for name, value in task["floor"].items() if value is not None}
-    return {f"{name} counts": value for name, value in floors.items()}
+    if fair is not None:
+        return {fair[0].split()[0]: fair[1]}  # of which order stands in the tables
+    return {f"{name} counts": value for name, value in task["floor"].items() if value is not None}
 
 
 def sweeps(task: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> Figure:
