@@ -24,7 +24,7 @@ from experiments.lm.builders import build_for, ledger
 from experiments.lm.matching import matched_jobs
 from experiments.lm.rate_search import Trial, applied, choose, cooled, further, trials
 from experiments.lm.results_schema import about
-from experiments.lm.run import folder_name, load_task, run_job
+from experiments.lm.run import folder_name, identity_in, load_task, run_job
 from experiments.lm.timing import stepper
 from experiments.located.yaml_dump import config_text
 from experiments.report import write
@@ -181,13 +181,24 @@ def _bring(
     scheduler: str | None,
 ) -> None:
     """Every run of ``places`` to its end, one after another or side by side."""
-    if scheduler or workers > 1:
-        from experiments.runs.dask_backend import run_all
-
-        run_all(places, sample, progress, workers=workers, scheduler=scheduler)
-        return
+    left = []
     for job, folder in places:
-        progress.finished(job, run_job(job, folder, sample, partial(progress.update, job)))
+        if (workers > 1 or scheduler) and RunFolder(folder).result() is None:
+            left.append((job, folder))
+            continue
+        watch = partial(progress.update, job)
+        progress.finished(job, run_job(job, folder, sample, watch, identity_in(folder)))
+    if left:
+        from experiments.runs.dask_backend import Piece, run_all
+
+        calls = [partial(run_job, job, folder.resolve(), sample, asked=identity_in(folder)) for job, folder in left]
+        run_all(
+            [Piece(folder, call) for (_, folder), call in zip(left, calls, strict=True)],
+            lambda number, event: progress.update(left[number][0], event | {"steps": left[number][0].training.steps}),
+            lambda number, record: progress.finished(left[number][0], record),
+            workers=workers,
+            scheduler=scheduler,
+        )
 
 
 def report(out: Path, records: list[dict[str, Any]], record: dict[str, Any]) -> tuple[Path, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from classical.perplexity import bits
-from experiments.errors import blame
+from experiments.errors import UserError, blame
 from experiments.lm.builders import build_for, ledger
 from experiments.lm.contract import CountedModel, RepeatedModel, claims_unitarity
 from experiments.lm.evaluate import preparations
@@ -31,14 +31,14 @@ AUDITED = (4, 64)
 
 
 @lru_cache(maxsize=4)
-def _task(name: str, config: TaskConfig) -> Task:
+def _task(name: str, config: TaskConfig, files: tuple[str, ...]) -> Task:
     with blame(f"tasks.{name}"):
         return config.build(name)
 
 
 def load_task(job: Job) -> Task:
-    """The job's task; read and tokenized once a process."""
-    return _task(job.task_name, job.task)
+    """The job's task; read and tokenized once per process, as long as its files stay as they are."""
+    return _task(job.task_name, job.task, job.files())
 
 
 def folder_name(job: Job) -> str:
@@ -47,18 +47,35 @@ def folder_name(job: Job) -> str:
     return f"{readable}-s{job.seed}-{job.identity()[:8]}"
 
 
-def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch = lambda _: None) -> dict[str, Any]:
+def identity_in(folder: Path) -> str:
+    """The digits of a run's identity that its folder's name ends with."""
+    return folder.name.rpartition("-")[2]
+
+
+def run_job(
+    job: Job,
+    folder: Path,
+    sample: dict[str, Any] | None,
+    watch: Watch = lambda _: None,
+    asked: str = "",
+) -> dict[str, Any]:
     """Bring one run to its end and return its record, resuming wherever an earlier attempt stopped.
 
     Without ``sample`` it is a trial: the validation loss is all that is asked of it, and its weights are not kept.
+    ``asked`` is the beginning of the identity that the run was started under. Raises :class:`UserError` where the text
+    has changed since, so that what is recorded is always the identity of the bytes trained on.
     """
     run = RunFolder(folder)
     record = run.result()
     if record is not None:
-        return record
+        return record if sample is None else sampled_again(run, record, sample)
     torch.set_num_threads(job.training.threads)
     reset_peak_memory()
+    identity = job.identity()
     task = load_task(job)
+    if job.identity() != identity or not identity.startswith(asked):
+        text = ", ".join(map(str, job.task.files()))
+        raise UserError(f"{text}: changed while the experiment was running; put it back, or choose another --out")
     model = build_for(job, task)
     atomic_files.write_text(folder / "config.yaml", job.to_yaml())
     atomic_files.write_text(run.tokenizer, task.tokenizer.to_json())
@@ -76,6 +93,7 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch 
         run.close()
     seen = len(task.train) if isinstance(model, CountedModel) else steps * job.training.batch * task.span  # type: ignore[attr-defined]
     record = describe(job, task, model, events) | {
+        "identity": identity,
         "status": "failed" if failure else "done",
         "failure": failure,
         "seconds": seconds,
@@ -89,7 +107,27 @@ def run_job(job: Job, folder: Path, sample: dict[str, Any] | None, watch: Watch 
         record["val_nats"] = final_nats(events, steps)
     elif failure is None:
         state_file.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
-        record |= judge(model, task, final_nats(events, steps), sample or {}, job.seed)
+        record |= judge(model, task, final_nats(events, steps), sample or {}, job.seed) | {"drawn": sample}
+    run.finish(record)
+    return record
+
+
+def sampled_again(run: RunFolder, record: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
+    """The record of a finished run with a sample drawn as ``sample`` says; the kept one where it was drawn so.
+
+    Runs of qattn 0.1.0 do not say how many tokens were asked for: theirs stays unless something else differs.
+    """
+    kept = record["samples"][0] if record.get("samples") else None
+    if record["status"] != "done" or kept is None or record.get("drawn") == sample:
+        return record
+    same = kept["temperature"] == sample["temperature"] and kept["top_k"] == sample["top_k"]
+    if "drawn" not in record and same and sample["prompt"] in (None, kept["prompt"]):
+        return record
+    from experiments.lm.trained_models import load
+
+    trained = load(run.path)
+    samples = write(trained.model, load_task(trained.job), sample, trained.job.seed)
+    record = record | {"samples": samples, "drawn": sample}
     run.finish(record)
     return record
 
@@ -137,7 +175,6 @@ def describe(job: Job, task: Task, model: Any, events: list[Event]) -> dict[str,
         "audit": None,
         "samples": [],
         "collapse": collapse(history["train"]),
-        "identity": job.identity(),
     }
 
 

@@ -78,12 +78,16 @@ class Job:
         task = _identifying(self.task)
         task.pop("path", None)
         content = {
-            "task": task | {"files": [_sha256(path, path.stat().st_mtime_ns) for path in self.task.files()]},
+            "task": task | {"files": list(self.files())},
             "model": _identifying(self.model),
             "training": self.training.model_dump(mode="json", exclude=WITHOUT_EFFECT),
             "seed": self.seed,
         }
         return _digest(content)
+
+    def files(self) -> tuple[str, ...]:
+        """The SHA-256 of each of the task's files, as they are now."""
+        return tuple(_sha256(path, path.stat().st_mtime_ns) for path in self.task.files())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""

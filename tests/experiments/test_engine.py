@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -17,7 +19,8 @@ from filelock import FileLock
 
 from experiments.errors import UserError
 from experiments.lm.engine import plan, run_experiment, summary
-from experiments.lm.run import folder_name
+from experiments.lm.run import folder_name, identity_in, run_job
+from experiments.runs.dask_backend import alone
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import jobs
 from tests.experiments.tiny import experiment, losses
@@ -236,13 +239,57 @@ def test_workers_give_the_same_results_and_a_killed_worker_is_replaced(tmp_path:
         assert one["val_nats"] == two["val_nats"]
 
 
+def test_four_threads_of_a_worker_give_the_results_of_one(tmp_path: Path) -> None:
+    """Dropout draws from the process's generator, so that two runs at once would give each other other numbers."""
+    todo = jobs(experiment(tmp_path, "models.classical.dropout=0.3", "seeds=4"))[::2]
+    serial = [run_job(job, tmp_path / "serial" / folder_name(job), None)["val_nats"] for job in todo]
+    with ThreadPoolExecutor(4) as pool:
+        calls = [partial(run_job, job, tmp_path / "threads" / folder_name(job), None) for job in todo]
+        found = [record["val_nats"] for record in pool.map(alone, calls)]
+    assert found == serial
+
+
+def test_a_text_edited_while_runs_go_on_is_refused_and_the_runs_keep_their_identity(tmp_path: Path) -> None:
+    verse = tmp_path / "verse.txt"
+    tiny = experiment(tmp_path, "seeds=1")
+    before = [job.identity() for job in jobs(tiny)]
+    places = [(job, tmp_path / "runs" / folder_name(job)) for job in jobs(tiny)]
+
+    def edit(event: dict[str, object]) -> None:
+        if event["step"] == 20:
+            verse.write_text(verse.read_text(encoding="utf-8") + " and on", encoding="utf-8")
+
+    (job, folder), (other, later) = places
+    assert run_job(job, folder, None, edit, identity_in(folder))["identity"] == before[0]
+    assert job.identity() != before[0]
+    with pytest.raises(UserError, match=r"verse\.txt: changed while the experiment was running"):
+        run_job(other, later, None, asked=identity_in(later))
+
+
+def test_another_sample_is_drawn_without_training(trained: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    weights = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/model.safetensors")}
+    sample = "output.sample={prompt: 'rain ', tokens: 5, temperature: 0}"
+    assert run_experiment(experiment(tmp_path, sample), out=out) == 0
+    for path in out.glob("runs/*/result.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        old = json.loads((trained / path.relative_to(tmp_path)).read_text(encoding="utf-8"))
+        (text,) = record["samples"]
+        assert text["prompt"] == "rain "
+        assert 0 < len(text["text"]) <= 5
+        assert record["val_nats"] == old["val_nats"]
+    assert {path: path.stat().st_mtime_ns for path in weights} == weights
+    assert "rain " in (out / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_an_existing_dask_cluster_takes_the_runs(tmp_path: Path) -> None:
     """`--scheduler tcp://…`: the runs happen in somebody else's worker, the report here."""
     script = (
         "from distributed import LocalCluster\n"
-        "cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)\n"
+        "cluster = LocalCluster(n_workers=1, threads_per_worker=4, dashboard_address=None)\n"
         "print(cluster.scheduler_address, flush=True)\n"
         "input()\n"
         "cluster.close()\n"
