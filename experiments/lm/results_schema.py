@@ -21,6 +21,12 @@ SAME_WINDOWS = ", same windows"
 """How the name of a floor ends that was measured inside the models' windows instead of on the running text."""
 
 
+def floor_title(name: str) -> str:
+    """A floor's name as a row of a table says it: bigram counts; Kneser–Ney 7-gram counts, same windows."""
+    counted, windows, _ = name.partition(SAME_WINDOWS)
+    return f"{counted} counts{windows}"
+
+
 class Failure(BaseModel):
     """Where and why a run stopped."""
 

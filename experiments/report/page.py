@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiments.lm.results_schema import floor_title
 from experiments.report.headline import answer, audit_word, claims, largest_error, scientific, split_sentence
 from experiments.report.ladder import price, rows
 from experiments.schema.audit_columns import AUDIT_COLUMNS
@@ -130,7 +131,7 @@ def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, 
 def floors(task: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows below the models: counts and chance, in nats, bits per character and perplexity, highest loss last."""
     per_token = task.get("characters_per_token")
-    rows = [{"name": f"{name} counts", "nats": value} for name, value in task["floor"].items() if value is not None]
+    rows = [{"name": floor_title(name), "nats": value} for name, value in task["floor"].items() if value is not None]
     if task.get("chance") is not None:
         rows.append({"name": "chance", "nats": task["chance"]})
     for row in rows:

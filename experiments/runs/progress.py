@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from experiments.lm.results_schema import floor_title
 from experiments.schema import Job
 
 
@@ -95,7 +96,7 @@ class Progress:
             if several:
                 table.add_row(task, style="bold")
             for name, value in result["floor"].items():
-                table.add_row(f"{name} counts", f"{value:.4f}", "", "", "", style="dim")
+                table.add_row(floor_title(name), f"{value:.4f}", "", "", "", style="dim")
             for name, model in result["models"].items():
                 nats = model[result["metric"]]
                 interval = "" if nats.get("low") is None else f" [{nats['low']:.4f}, {nats['high']:.4f}]"

@@ -66,16 +66,19 @@ def test_every_shipped_text_is_the_file_data_md_describes() -> None:
         assert f"{len(raw):,}" in rows, path.name
 
 
-def test_published_ngram_floors() -> None:
+@pytest.fixture(scope="module")
+def floors() -> dict[str, float]:
+    return text_task("t", "tinyshakespeare").floors()
+
+
+def test_published_ngram_floors(floors: dict[str, float]) -> None:
     """QCLM's table, add-0.1 counts: 4.829, 3.583, 2.952, 2.574 bits per character."""
-    floors = text_task("t", "tinyshakespeare").floors()
     bits = [floors[name] / math.log(2) for name in ("unigram", "bigram", "trigram", "4-gram")]
     assert bits == pytest.approx([4.829, 3.583, 2.952, 2.574], abs=6e-4)
 
 
-def test_the_floor_of_tiny_shakespeare_is_kneser_neys_best_order() -> None:
+def test_the_floor_of_tiny_shakespeare_is_kneser_neys_best_order(floors: dict[str, float]) -> None:
     """Modified Kneser–Ney of order 7; like every window model it loses a little at the windows' first characters."""
-    floors = text_task("t", "tinyshakespeare").floors()
     assert floors["Kneser–Ney 7-gram"] == pytest.approx(1.5165, abs=1e-4)
     assert floors["Kneser–Ney 5-gram"] == pytest.approx(1.5611, abs=1e-4)
     assert floors["Kneser–Ney 7-gram, same windows"] == pytest.approx(1.5423, abs=1e-4)

@@ -13,6 +13,7 @@ from experiments.report import draw, write
 from experiments.report.canvas import inline, png, svg
 from experiments.report.figures import plain, styles
 from experiments.report.headline import answer, audit_word, scientific
+from experiments.report.page import floors
 from experiments.stats.compare import summarise
 
 TASK = "tiny_shakespeare"
@@ -181,6 +182,8 @@ def test_where_kneser_ney_was_counted_the_answer_measures_the_models_by_it(runs,
     drawn = {tuple(float(x) for x in line.get_xdata()) for line in axes.lines}
     assert (1.1, 1.1) in drawn  # in sight however far below the models it lies
     assert (1.784, 1.784) not in drawn
+    rows = [row["name"] for row in floors(summarise(runs, tasks, {}, "invented")["tasks"][TASK])]
+    assert rows[:2] == ["Kneser–Ney 7-gram counts", "Kneser–Ney 7-gram counts, same windows"]
 
 
 def test_the_final_loss_figure_shows_the_numbers(runs, tasks):
