@@ -273,7 +273,9 @@ def import_(
 def compiled(
     source: Annotated[Path, typer.Argument(help="A matrix, phases or permutation (.npy), or a run's folder.")],
     prompt: Annotated[str, typer.Option(help="The text a trained model is compiled for.")] = "\n",
-    how: Annotated[str, typer.Option(help="Of a file: givens, dense, diagonal or permutation.")] = "givens",
+    how: Annotated[
+        str, typer.Option(help="Method for a matrix from a file: givens, dense, diagonal or permutation.")
+    ] = "givens",
     run_seed: Annotated[
         int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")
     ] = None,

@@ -15,9 +15,7 @@ def sample(
     run: Annotated[Path, typer.Argument(help="An experiment's folder (every model answers) or one run's folder.")],
     prompt: Annotated[str, typer.Option(help="What to continue; empty starts a new paragraph.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="How many tokens to write.")] = 200,
-    temperature: Annotated[
-        float, typer.Option(help="Softmax temperature; Softmax temperature; 0 always takes the likeliest token.")
-    ] = 0.8,
+    temperature: Annotated[float, typer.Option(help="Softmax temperature; 0 always takes the likeliest token.")] = 0.8,
     top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest tokens.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest of this total probability.")] = None,
     logprobs: Annotated[int | None, typer.Option(min=1, help="Print the N likeliest next tokens instead.")] = None,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from classical import perplexity
@@ -74,14 +75,26 @@ def accuracy(
 
     Ignored targets never count. Restores the model's training mode. Raises ``ValueError`` where no target counts.
     """
-    hits, count = 0, 0
+    hits, asked = answers(model, windows, queries, batch)
+    return int(hits.sum()) / int(asked.sum())
+
+
+def answers(
+    model: nn.Module,
+    windows: list[tuple[Tensor, Tensor]],
+    queries: Callable[[Tensor], Tensor] | None = None,
+    batch: int = 64,
+) -> tuple[Int[Tensor, " sequences"], Int[Tensor, " sequences"]]:
+    """Of every sequence how many targets the likeliest token hits and how many are asked, as :func:`accuracy`."""
+    hits, counts = [], []
     for log_probs, targets in predictions(model, windows, batch):
         asked = targets != IGNORED
         if queries is not None:
             asked &= queries(targets)
-        hits += int(((log_probs.argmax(-1) == targets) & asked).sum())
-        count += int(asked.sum())
-    return hits / _some(count)
+        hits.append(((log_probs.argmax(-1) == targets) & asked).sum(1))
+        counts.append(asked.sum(1))
+    _some(sum(int(count.sum()) for count in counts))
+    return torch.cat(hits), torch.cat(counts)
 
 
 def _some(count: int) -> int:

@@ -67,6 +67,22 @@ def accuracy_interval(values: Sequence[float], examples: int | None, level: floa
     return replace(plain, low=low, high=high)
 
 
+def effective_examples(right: Int[np.ndarray, " clusters"], asked: Int[np.ndarray, " clusters"]) -> int:
+    """How many independent examples a share is worth whose answers come in clusters (the positions of one sequence).
+
+    p(1−p) over the variance of the ratio estimate Σ right / Σ asked (Kish, 1965, the design effect), at most the
+    number of answers. Where all are right or all wrong nothing shows how alike a cluster's answers are: then it is the
+    number of clusters. Raises ValueError where nothing is asked.
+    """
+    right, asked = right[asked > 0].astype(np.float64), asked[asked > 0].astype(np.float64)
+    n, total = len(asked), float(asked.sum())
+    if n == 0:
+        raise ValueError("an accuracy needs at least one answer, got none")
+    share = float(right.sum()) / total
+    variance = float(((right - share * asked) ** 2).sum()) / total**2 * n / max(n - 1, 1)
+    return n if variance == 0 else max(1, min(int(total), round(share * (1 - share) / variance)))
+
+
 def paired_answers(
     a: Bool[np.ndarray, "#seeds examples"], b: Bool[np.ndarray, "#seeds examples"], level: float = 0.95
 ) -> Paired:

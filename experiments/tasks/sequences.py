@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.lm.evaluate import accuracy
+from experiments.lm.evaluate import answers
+from experiments.stats.accuracy import effective_examples
 from experiments.tasks.tokenizers import SymbolTokenizer
 
 IGNORED = -100
@@ -98,14 +99,17 @@ class SequenceTask:
         """Share of the asked targets that the likeliest token hits: on the training lengths, and on each test.
 
         ``accuracy`` is that of the last test, the hardest; of the validation split where there is no test. ``examples``
-        counts sequences, not targets: those of one sequence are not independent.
+        are effective numbers: the targets of one sequence are not independent.
         """
         sets = {"validation": self._validation}
         for index, (name, lengths) in enumerate(self.tests.items()):
             rng = np.random.default_rng([self.seed, 2, index])
             sets[name] = self.sample(max(1, self.validation // 4), lengths, rng)
-        splits = {name: accuracy(model, [pair], self.queries) for name, pair in sets.items()}
-        examples = {name: len(inputs) for name, (inputs, _) in sets.items()}
+        splits, examples = {}, {}
+        for name, pair in sets.items():
+            hits, asked = (x.numpy() for x in answers(model, [pair], self.queries))
+            splits[name] = float(hits.sum() / asked.sum())
+            examples[name] = effective_examples(hits, asked)
         last = list(sets)[-1]
         return {"accuracy": splits[last], "splits": splits, "examples": examples | {"accuracy": examples[last]}}
 
