@@ -222,6 +222,7 @@ def capacity(
     eps: Annotated[float | None, typer.Option(help="Tolerated |⟨u,v⟩|, in (0, 1].")] = None,
     field: Annotated[FieldName, typer.Option(help="Real (R^d) or complex (C^d) vectors.")] = FieldName.real,
     vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw constructed against proved for every ε at --d.")] = False,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
     out: OutOption = None,
     resume: ResumeOption = False,
@@ -232,8 +233,11 @@ def capacity(
 
     Repeating a study's command continues it: points that are done are kept.
 
-    Example: `qattn packing capacity --d 8 --eps 0.5 --field real`
+    Example: `qattn packing capacity --d 8 --eps 0.5 --field real`, `qattn packing capacity --d 768 --plot`
     """
+    if plot:
+        _plot(d, out, as_json, excluded=config is not None or eps is not None)
+        return
     if config is None:
         if d is None or eps is None:
             got = "neither" if d is eps else "--eps alone" if d is None else "--d alone"
@@ -271,6 +275,18 @@ def _config_path(config: str) -> Path:
 
     shipped = CONFIGS / f"{config}.yaml"
     return shipped if not Path(config).exists() and shipped.exists() else Path(config)
+
+
+def _plot(d: int | None, out: Path | None, as_json: bool, excluded: bool) -> None:
+    from experiments.studies.packing.capacity_plot import plot_capacity, show_plot
+
+    if d is None or excluded:
+        raise UserError("--plot: expected --d alone beside it, for all tolerances from 1/d to 1/2 in both fields")
+    result = plot_capacity(d, out or Path("runs", "packings"))
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        show_plot(result)
 
 
 def _measured(result: dict[str, Any]) -> None:

@@ -497,6 +497,34 @@ def test_embeddings_are_drawn_wherever_the_key_shows_a_star():
     assert place.get_xdata()[0] == pytest.approx(np.quantile(sample, 0.999))
 
 
+def test_capacity_is_plotted_without_a_file(qattn, tmp_path, capsys):
+    from experiments.studies.packing.capacity_plot import model_rows, show_plot
+
+    """C^22: at √23/22 the character codebook nearly meets Levenshtein's bound; the curves are monotone."""
+    code, out, _ = qattn("capacity", "--d", 22, "--plot", "--json", "--out", "plots")
+    assert code == 0
+    result = no_constants(out)
+    assert (tmp_path / "plots" / "capacity_d22.svg").read_text().startswith("<?xml")
+    assert len((tmp_path / "plots" / "capacity_d22.csv").read_text().splitlines()) == len(result["rows"]) + 1 == 81
+    for field in ("real", "complex"):
+        rows = [row for row in result["rows"] if row["field"] == field]
+        assert (rows[0]["eps"], rows[-1]["eps"]) == (pytest.approx(1 / 22), pytest.approx(0.5))
+        for key in ("ln_greedy", "ln_constructed", "ln_upper"):
+            values = [row[key] for row in rows]
+            assert values == sorted(values), key
+        assert all(row["ln_constructed"] <= row["ln_upper"] + 1e-9 for row in rows)
+        assert all(row["ln_greedy"] <= row["ln_upper"] + 1e-9 for row in rows)
+    near = [row["gap"] for row in result["rows"] if row["field"] == "complex" and 0.218 < row["eps"] < 0.24]
+    assert near
+    assert min(near) < 0.35
+    names = {row["name"]: row["at_least"] for row in model_rows(768)}
+    assert names["GPT-2"] == pytest.approx(math.sqrt((50257 - 768) / (768 * 50256)), rel=1e-3)  # Welch
+    show_plot(result)
+    assert "figure plots/capacity_d22.svg" in capsys.readouterr().out
+    code, _, err = qattn("capacity", "--d", 16, "--eps", 0.1, "--plot")
+    assert (code, "--plot: expected --d alone" in err) == (2, True)
+
+
 def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
     import signal
 

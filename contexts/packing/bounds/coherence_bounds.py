@@ -9,6 +9,7 @@ formula.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
@@ -77,9 +78,11 @@ def bukh_cox(d: int, n: Number, field: str) -> float | None:
     if n <= d:
         return None
     m, k = HALF_DIMENSION[field], int(n) - d
-    with mpmath.workdps(DIGITS):
-        size = k * (1 + mpmath.mpf(m) * (k - 1))
-        return down(size / (n * (1 + m * (k - 1) * mpmath.sqrt(1 / m + k)) - size))
+    less = m * (k - 1)
+    ratio = (
+        int(n) / k * ((1 + less * math.sqrt(1 / m + k)) / (1 + less))
+    )  # n(…)/M: at least 1 + d/k, so nothing cancels
+    return (1 - 1e-14) / (ratio - 1)  # seven roundings of 1.1e-16 each, downwards
 
 
 def plane(d: int, n: Number, field: str) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contexts.packing.bounds.capacity import log_tail
-from experiments.report.figures import DASHES, FAINT, GRID, INK, PALETTE, WIDTH
+from experiments.report.figures import DASHES, FAINT, INK, PALETTE, canvas
 from experiments.schema.packing_file import PackingStudy
 
 if TYPE_CHECKING:
@@ -269,15 +269,5 @@ def _legend(axes: Axes, title: str | None = None) -> None:
 
 
 def _canvas(height: float) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_axisbelow(True)
-    axes.grid(color=GRID, lw=0.6)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(GRID)
-    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
-    axes.xaxis.label.set(size=9, color=FAINT)
-    axes.yaxis.label.set(size=9, color=FAINT)
+    figure, (axes,) = canvas(height)
     return figure, axes
