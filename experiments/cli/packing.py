@@ -222,6 +222,9 @@ def capacity(
     eps: Annotated[float | None, typer.Option(help="Tolerated |⟨u,v⟩|, in (0, 1].")] = None,
     field: Annotated[FieldName, typer.Option(help="Real (R^d) or complex (C^d) vectors.")] = FieldName.real,
     vectors: Annotated[list[Path] | None, typer.Option(help="Embeddings to add to a study; repeatable.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="File for the linear programme's proof at this point (.json), d up to 64.")
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw constructed against proved for every ε at --d.")] = False,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="Change a key: packing.seconds=1.")] = None,
     out: OutOption = None,
@@ -235,6 +238,8 @@ def capacity(
 
     Example: `qattn packing capacity --d 8 --eps 0.5 --field real`, `qattn packing capacity --d 768 --plot`
     """
+    if certificate is not None and (plot or config is not None):
+        raise UserError(f"--certificate {certificate}: expected --d and --eps of one point beside it")
     if plot:
         _plot(d, out, as_json, excluded=config is not None or eps is not None)
         return
@@ -242,9 +247,11 @@ def capacity(
         if d is None or eps is None:
             got = "neither" if d is eps else "--eps alone" if d is None else "--d alone"
             raise UserError(f"expected --d and --eps for one point, or --config FILE for the study, got {got}")
-        from experiments.studies.packing.capacity_point import capacity_point, show_point
+        from experiments.studies.packing.capacity_point import capacity_point, save_certificate, show_point
 
         point = capacity_point(d, eps, field.value)
+        if certificate is not None:
+            save_certificate(d, eps, field.value, certificate)
         if as_json:
             print(json.dumps(point, allow_nan=False))
         else:

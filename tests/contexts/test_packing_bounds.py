@@ -1,7 +1,10 @@
 """Bounds against published numbers: E8, Kerdock, Leech, MUBs, SICs, the record tables, and closed forms."""
 
 import csv
+import json
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from importlib.resources import files
 
@@ -10,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexts.packing.bounds import capacity, coherence_bounds, levenshtein
+from contexts.packing.bounds import capacity, check_certificate, coherence_bounds, levenshtein
+from contexts.packing.bounds.delsarte import delsarte, delsarte_coherence
+from contexts.packing.record_tables import record
 from experiments.studies.packing.formatting import whole
 
 FIELDS = ("real", "complex")
@@ -339,3 +344,59 @@ def test_the_mean_nearest_neighbour_of_random_vectors():
     assert capacity.mean_nearest(3, 2, "real") == pytest.approx(1 / 2, rel=1e-7)  # uniform on [0, 1]: Archimedes
     assert capacity.mean_nearest(256, 20_000, "real") == pytest.approx(0.25751, rel=2e-4)
     assert (capacity.mean_nearest(7, 1, "real"), capacity.mean_nearest(1, 9, "real")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "d", "eps", "most", "others"),
+    [
+        ("real", 8, 1 / 2, 120, 120),  # E8 and the Leech lattice meet it: no linear programme can say less
+        ("real", 24, 1 / 2, 98_280, 98_280),
+        ("complex", 6, 1 / 2, 126, 126),
+        ("real", 6, 0.6666666667083333, 116, 126),  # the table's coherence of 84 lines: less than Levenshtein's bound
+        ("real", 5, 0.6856853775602919, 60, 63),
+        ("complex", 3, 0.77729266227, 47, 49),
+    ],
+)
+def test_the_linear_programme_with_an_exact_certificate(field, d, eps, most, others):
+    """The optimum of Delsarte's programme recomputed elsewhere (degree 20 to 24), and what its checker makes of it."""
+    proof = delsarte(d, eps, field)
+    bound = check_certificate.proved_bound(json.loads(json.dumps(proof)))
+    assert bound == Fraction(proof["bound"])
+    assert math.floor(bound) == most
+    assert math.floor(math.exp(levenshtein.log_levenshtein(d, eps, field)) + 1e-6) == others
+    assert bound <= math.exp(levenshtein.log_levenshtein(d, eps, field)) * (1 + 1e-4)
+
+
+def test_a_tampered_or_overstated_linear_certificate_is_refused():
+    proof = delsarte(6, 0.6, "real")
+    polynomial = [Fraction(c) for c in proof["polynomial"]]
+    for change in (
+        {"epsilon_squared": "1/2"},  # beyond 0.36 the polynomial is positive
+        {"polynomial": [str(c + (k == 0)) for k, c in enumerate(polynomial)]},
+        {"polynomial": [str(-c) for c in polynomial]},
+        {"d": 5, "field": "octonions"},
+    ):
+        with pytest.raises(ValueError, match=r"proves nothing|expected d"):
+            check_certificate.proved_bound(proof | change)
+    assert delsarte(65, 0.3, "real") is None
+    assert delsarte(3, 1.0, "real") is None
+
+
+def test_the_checker_runs_alone_and_knows_the_sign_of_a_polynomial(tmp_path):
+    """By itself, with Python alone; x(x − 1)² touches 0 inside [0, 2] from above, −(x − 1/3)² from below."""
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(delsarte(8, 0.5, "real")))
+    script = check_certificate.__file__
+    done = subprocess.run([sys.executable, "-I", script, path], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("proved: at most 120 lines")
+    one, third = Fraction(1), Fraction(1, 3)
+    assert not check_certificate.is_nonpositive((0 * one, one, -2 * one, one), Fraction(2))
+    assert check_certificate.is_nonpositive((-third * third - Fraction(1, 10**9), 2 * third, -one), Fraction(2))
+    assert not check_certificate.is_nonpositive((-third * third + Fraction(1, 10**9), 2 * third, -one), Fraction(2))
+
+
+def test_the_linear_programme_solved_for_coherence_is_proved_and_no_record_breaks_it():
+    value, proof = delsarte_coherence(6, 84, "real", coherence_bounds.best_bound(6, 84, "real")[0], 0.67, steps=9)
+    assert check_certificate.proved_bound(proof) < 84
+    assert coherence_bounds.best_bound(6, 84, "real")[0] * 1.005 < value < record(6, 84, "real").coherence
+    assert delsarte_coherence(8, 120, "real", 0.5, 0.6) is None  # 120 lines of coherence 1/2 exist

@@ -2,12 +2,14 @@
 
 import json
 import math
+import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from contexts.packing.bounds.check_certificate import proved_bound
 from experiments.cli import main
 from experiments.runs import state_file
 from experiments.runs.state_tree import load_tree, save_tree
@@ -85,6 +87,10 @@ def test_capacity_at_a_point(qattn):
     assert result["upper"]["rankin"] is None
     assert result["reasons"]["rankin"] == "does not apply; it needs: epsilon < 1/sqrt(d)"
     assert max(v for v in result["lower"].values() if v) <= 120
+    assert qattn("capacity", "--d", 6, "--eps", 0.667, "--certificate", "p.json")[0] == 0
+    assert math.floor(proved_bound(no_constants(pathlib.Path("p.json").read_text()))) == 116
+    code, _, err = qattn("capacity", "--d", 100, "--eps", 0.2, "--certificate", "p.json")
+    assert (code, "the linear programme proves nothing at d = 100" in err) == (2, True)
     code, out, _ = qattn("capacity", "--d", 12288, "--eps", 0.3, "--json")
     result = no_constants(out)
     assert result["upper"]["levenshtein"] is None  # 10^633 is no float

@@ -20,6 +20,7 @@ from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
 from contexts.packing.bounds.coherence_bounds import bukh_cox, largest_n, plane
+from contexts.packing.bounds.delsarte import log_delsarte
 from contexts.packing.bounds.levenshtein import log_levenshtein
 from contexts.packing.bounds.rounding import log_moments, log_up, moment, widened
 from contexts.packing.validation import Number, check_epsilon, check_field, check_size, gerzon
@@ -209,6 +210,7 @@ UPPER: dict[str, CapacityBound] = {
     "welch": CapacityBound(welch_capacity, "epsilon^{2k} < c_k for some order k <= 400"),
     "rankin": CapacityBound(rankin_capacity, "epsilon < 1/sqrt(d)"),
     "levenshtein": CapacityBound(log_levenshtein, "d >= 2, epsilon < 1 (orders up to 4000)"),
+    "delsarte": CapacityBound(log_delsarte, "2 <= d <= 64, epsilon not close to 1"),
     "bukh-cox": CapacityBound(bukh_cox_capacity, "epsilon below about 1/sqrt(d)"),
     "alon": CapacityBound(alon, "C(d+k-1,k) epsilon^{2k} < 1 for some order k <= 400"),
     "plane": CapacityBound(plane_capacity, "d = 2"),

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import brentq
 
+from contexts.packing.bounds.check_certificate import multiply, zonal_coefficients
 from contexts.packing.bounds.rounding import DIGITS, log_up, root_down, up, widened
 from contexts.packing.validation import Number, check_epsilon, check_field, check_size, gerzon
 
@@ -130,49 +131,14 @@ def verify(proof: Certificate) -> tuple[Fraction, Fraction]:
     The bound is proved if the second number is at least 0. Costs O(degree³) operations on long rationals. Raises
     ValueError where f_0 ≤ 0: such a polynomial proves nothing.
     """
-    f = _times(proof.kernel, proof.kernel)
-    f = _times(f, (-(proof.eps**2), Fraction(1)))
+    f = multiply(multiply(proof.kernel, proof.kernel), (-(proof.eps**2), Fraction(1)))
     if proof.even:
-        f = _times(f, (Fraction(0), Fraction(1)))
-    moments = [Fraction(1)]
-    start = Fraction(1, 2) if proof.field == "real" else Fraction(1)
-    total = Fraction(proof.d, 2) if proof.field == "real" else Fraction(proof.d)
-    for j in range(2 * len(f)):
-        moments.append(moments[-1] * (start + j) / (total + j))
-
-    def mean(p: tuple[Fraction, ...]) -> Fraction:
-        return sum((c * moment for c, moment in zip(p, moments, strict=False)), Fraction(0))
-
-    f0 = mean(f)
+        f = multiply(f, (Fraction(0), Fraction(1)))
+    coefficients = zonal_coefficients(f, proof.d, proof.field)
+    f0 = coefficients[0]
     if f0 <= 0:
         raise ValueError(f"the polynomial proves nothing: its mean f_0 = {float(f0):.3g} is not positive")
-    # monic orthogonal polynomials by the three-term recurrence; each is positive at t = 1, so signs need no norm
-    before: tuple[Fraction, ...] = (Fraction(0),)
-    here: tuple[Fraction, ...] = (Fraction(1),)
-    norm_before, smallest = Fraction(1), Fraction(1)
-    for i in range(len(f)):
-        square = _times(here, here)
-        norm = mean(square)
-        if i:
-            smallest = min(smallest, mean(_times(f, here)) * sum(here) / norm / f0)
-        alpha = mean((Fraction(0), *square)) / norm
-        after = _times(here, (-alpha, Fraction(1)))
-        if i:
-            after = _add(after, tuple(-norm / norm_before * c for c in before))
-        before, here, norm_before = here, after, norm
-    return sum(f) / f0, smallest
-
-
-def _times(p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    out = [Fraction(0)] * (len(p) + len(q) - 1)
-    for i, a in enumerate(p):
-        for j, b in enumerate(q):
-            out[i + j] += a * b
-    return tuple(out)
-
-
-def _add(p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    return tuple(a + (q[i] if i < len(q) else 0) for i, a in enumerate(p))
+    return sum(f) / f0, min(coefficients) / f0
 
 
 def _exponents(d: int, field: str) -> tuple[float, float]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from contexts.packing.bounds.capacity import LOWER, UPPER
+from contexts.packing.bounds.check_certificate import proved_bound
+from contexts.packing.bounds.delsarte import delsarte
 from contexts.packing.constructions.combine import largest_construction
 from contexts.packing.validation import check_epsilon, check_size
-from experiments.errors import blame
+from experiments.errors import UserError, blame
+from experiments.runs.atomic_files import write_json
 from experiments.studies.packing.formatting import power_of_ten, whole
+from experiments.studies.packing.saved_search import check_writable
 
 LN10 = math.log(10)
 
@@ -49,6 +56,18 @@ def capacity_point(d: int, eps: float, field: str) -> dict[str, Any]:
         "gap": None if math.isinf(least) else max(0.0, least / LN10 - math.log10(found.n)),
     }
     return result
+
+
+def save_certificate(d: int, eps: float, field: str, path: Path) -> None:
+    """Write the linear programme's certificate, read it back and check it; raises :class:`UserError` where none is."""
+    check_writable(path.parent, f"--certificate {path}")
+    proof = delsarte(d, eps, field)
+    if proof is None:
+        raise UserError(f"--certificate {path}: the linear programme proves nothing at d = {d}, epsilon = {eps:g}")
+    write_json(path, proof)
+    read = json.loads(path.read_text(encoding="utf-8"))
+    if proved_bound(read) != Fraction(proof["bound"]):
+        raise UserError(f"{path}: the certificate read back proves another bound; remove it and try again")
 
 
 def show_point(result: dict[str, Any]) -> None:
