@@ -11,6 +11,7 @@ Results are plain data: numbers, strings, lists, None with a reason beside it; n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 from contexts.hypergraphs import formats, library, parsing
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.rays import check_vectors
-from contexts.logic import graph_bounds, satisfiability, valuations
+from contexts.logic import existence, graph_bounds, satisfiability, valuations
 from contexts.logic.state_report import state_report
 
 PAIR_DETAIL_LIMIT = 200
@@ -49,7 +50,11 @@ def is_path(source: str | Path) -> bool:
 
 
 def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict[str, Any]:
-    """Structure of a hypergraph, and whether its vectors, if any, represent it (``ok`` is the answer)."""
+    """Structure of a hypergraph, and whether its vectors, if any, represent it: ``ok`` is True, False or None.
+
+    True: exact rays with these orthogonalities, different for different atoms, are proved to exist within ``radius`` of
+    the vectors. None: the vectors are orthogonal within the tolerance, and that could not be proved.
+    """
     h, tolerance = get(source), as_tolerance(tolerance)
     counts = h.multiplicity
     result: dict[str, Any] = {
@@ -71,9 +76,12 @@ def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict
     }
     if h.vectors is not None:
         found = check_vectors(h, tolerance)
+        proof = existence.prove(h) if found.proper else None
         result["vectors"] = {
             "field": "complex" if any(map(np.iscomplexobj, h.vectors.values())) else "real",
-            "level": found.level,
+            "level": None if proof is None else proof.level,
+            "proof": None if proof is None else asdict(proof),
+            "level_within_tolerance": found.level,
             "tolerance": tolerance,
             "not_orthogonal": found.not_orthogonal,
             "parallel": found.parallel,
@@ -83,7 +91,8 @@ def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict
             result["problems"].append(f"{a} and {b} should be orthogonal but |⟨{a}|{b}⟩| = {size:.3g}")
         for a, b, _ in found.parallel:
             result["problems"].append(f"{a} and {b} are the same ray")
-        result["ok"] = not result["problems"]
+        proved = proof is not None and proof.level != "proper"
+        result["ok"] = False if result["problems"] else True if proved else None
     return result
 
 
@@ -265,15 +274,18 @@ def realize(
     seed: int = 0,
     restarts: int = 20,
     fresh: bool = False,
+    seconds: float | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Vectors for the atoms, or a certificate that there are none; ``realizable`` answers for the asked ``level``.
 
-    ``levels`` answers for proper, injective and faithful apart: True, False (proved) or None (nothing found, no proof).
+    ``levels`` answers for proper, injective and faithful apart: True (``proof`` says how), False (``certificate``) or
+    None (nothing proved, for a ``reason``). The ``vectors`` are float64; exact ones lie within the proof's ``radius``.
     """
-    from contexts.logic.realization import realize as search
+    from contexts.logic import realization
 
     h = get(source)
-    found = search(h, level, complex_rays, seed, restarts, fresh)
+    found = realization.realize(h, level, complex_rays, seed, restarts, fresh, seconds, progress)
     result: dict[str, Any] = {
         "realizable": found.levels[level],
         "asked": level,
@@ -281,16 +293,20 @@ def realize(
         "levels": found.levels,
         "vectors": None if found.vectors is None else {v: formats.plain(x) for v, x in found.vectors.items()},
         "how": found.how,
+        "proof": None if found.proof is None else asdict(found.proof),
         "certificate": found.certificate,
         "flex": found.flex,
         "flex_of": "complex rays"
         if found.vectors and any(map(np.iscomplexobj, found.vectors.values()))
         else "real rays",
         "tried": found.tried,
+        "unproved": found.unproved,
+        "stopped": found.stopped,
         "interrupted": found.interrupted,
     }
     if found.levels[level] is None:
-        result["reason"] = "nothing was found and no certificate applies: " + "; ".join(found.tried)
+        beside = f"; {found.unproved} vectors were found beside which none could be proved" if found.unproved else ""
+        result["reason"] = f"neither proved nor excluded: {'; '.join(found.tried)}{beside}"
     return result
 
 

@@ -137,7 +137,7 @@ class Bases(nn.Module):
         """Move the tokens of a cyclic hypergraph to the nearest exact realisation; the largest |⟨u|v⟩| that is left."""
         if self.exact:
             return 0.0
-        from contexts.logic.realization import polish
+        from contexts.logic.least_squares import polish
 
         edges = torch.stack(self._pairs(), dim=1).numpy()
         with torch.no_grad():

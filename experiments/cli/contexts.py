@@ -46,7 +46,7 @@ def check(
     complete: Complete = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the structure, and whether the vectors represent it; exit 1 when they do not.
+    """Show the structure, and whether the vectors are proved to represent it; exit 1 when they do not.
 
     Example: `qattn contexts check cabello_18_9`
     """
@@ -63,7 +63,7 @@ def check(
     if convert is not None:
         _write(h, convert)
     _show(result, as_json, words.check_lines)
-    raise typer.Exit(0 if result["ok"] else 1)
+    raise typer.Exit(1 if result["ok"] is False else 0)
 
 
 @verbs.command()
@@ -159,13 +159,14 @@ def realize(
     fresh: Annotated[bool, typer.Option("--fresh", help="Search, even if the source has vectors.")] = False,
     restarts: Annotated[int, typer.Option(min=0, help="Random starts of the numerical search.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit; then the best found so far is printed.")] = 120,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the hypergraph with its vectors (.json, .yaml).")
     ] = None,
     dimension: Dimension = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find vectors that make the contexts orthonormal bases, or a certificate that there are none (exit 1).
+    """Find vectors proved to make the contexts orthonormal bases, or a certificate that there are none (exit 1).
 
     Example: `qattn contexts realize specker_bug --fresh --level faithful`
     """
@@ -176,7 +177,7 @@ def realize(
         _check_ending(out, (".json", *YAML))
     h = _get(source, dimension)
     with blame(source):
-        result = notebook.realize(h, level, complex_rays, seed, restarts, fresh)
+        result = notebook.realize(h, level, complex_rays, seed, restarts, fresh, seconds, _progress())
     if out is not None and result["vectors"] is not None:
         _write(formats.from_dict(formats.to_dict(h.replace(vectors=None)) | {"vectors": result["vectors"]}), out)
     _show(result, as_json, words.realize_lines)

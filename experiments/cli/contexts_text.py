@@ -29,7 +29,13 @@ def check_lines(r: dict[str, Any]) -> list[str]:
         lines.append("no vectors")
     else:
         v = r["vectors"]
-        lines.append(f"vectors: {v['field']}, {v['level'] or 'NOT a representation'}")
+        if r["problems"]:
+            lines.append(f"vectors: {v['field']}, NOT a representation")
+        elif r["ok"]:
+            lines.append(f"vectors: {v['field']}, {v['level']}, proved: {proof_line(v['proof'])}")
+        else:
+            near = f"{v['level_within_tolerance']} within {v['tolerance']:g}"
+            lines.append(f"vectors: {v['field']}, {near}, but no exact different rays were proved beside them")
         if v["orthogonal_but_not_listed"]:
             listed = [f"{a}⊥{b}" for a, b, _ in v["orthogonal_but_not_listed"]]
             lines.append(f"orthogonal, though in no listed context: {names(listed)}")
@@ -107,12 +113,20 @@ def realize_lines(r: dict[str, Any]) -> list[str]:
     lines += ["interrupted: what was found by then"] if r["interrupted"] else []
     if r["certificate"]:
         lines.append(f"certificate: {r['certificate']['rule']}")
+    if r["proof"]:
+        lines.append(f"proof: {proof_line(r['proof'])}")
     if r["vectors"]:
         lines.append(f"found by {r['how']}; flex {r['flex']} ({r['flex_of']}, beyond rescaling and rotation)")
         lines += [f"  {v}: {' '.join(component(x) for x in ray)}" for v, ray in r["vectors"].items()]
-    elif "reason" in r:
-        lines.append(r["reason"])
+    if "reason" in r:
+        lines.append(f"{r['asked']}: {r['reason']}")
     return lines
+
+
+def proof_line(proof: dict[str, Any]) -> str:
+    """How exact rays were proved to exist, how far off they are at most, and how different."""
+    where = f"within {proof['radius']:.2g} of the vectors" if proof["radius"] else "the vectors up to rounding"
+    return f"{proof['how']}, {where}" + (f"; every sine is at least {proof['sine']:.3g}" if proof["sine"] else "")
 
 
 def component(x: float | list[float]) -> str:
