@@ -156,7 +156,7 @@ def about(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load(folder: Path) -> Experiment:
-    """Read an experiment's folder. Raises UserError, naming the file and the mend, for anything that is none."""
+    """Read an experiment's folder. Raises UserError, naming the file and the fix, for anything that is none."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; give the --out folder of a `qattn run`")
     if not (folder / "experiment.json").is_file():

@@ -34,7 +34,7 @@ class Trained:
 def finished(path: Path) -> list[Path]:
     """The run folders with a trained model in ``path``, itself one or an experiment's folder.
 
-    Raises :class:`UserError` when there is none.
+    Raises :class:`UserError` when no model qualifies.
     """
     if not path.exists():
         raise UserError(f"{path}: no such folder; give an experiment's --out folder or one of its runs")

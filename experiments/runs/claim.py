@@ -19,13 +19,13 @@ def claimed(out: Path, marker: str, kind: str) -> Iterator[Path]:
     """Hold the folder ``out`` alone while the work in it goes on, making it where it is missing.
 
     ``marker`` is the file by which a folder of this ``kind`` ("an experiment") is known. The lock dies with the
-    process that holds it. Raises :class:`UserError` when ``out`` is a file, when it holds something else than such
-    results, and when another process is at work in it.
+    process that holds it. Raises :class:`UserError` when ``out`` is a file, when it already contains other files than
+    such results, and when another process is at work in it.
     """
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; --out wants a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / marker).exists() and not (out / LOCK).exists():
-        raise UserError(f"{out} holds something else than {kind}; choose another --out")
+        raise UserError(f"{out} already contains files that are not from {kind}; choose another --out")
     with locked(out / LOCK, f"{out}: another qattn is running {kind} there"):
         sweep(out)
         yield out

@@ -21,7 +21,7 @@ KINDS = ("circuit", "unitary")
 
 
 def choose(folder: Path, run_seed: int | None) -> list[Trained]:
-    """The trained models that are one circuit a position. Raises :class:`UserError` when there is none."""
+    """The trained models that are one circuit per position. Raises :class:`UserError` when there is none."""
     chosen = [t for t in one_a_model(folder, run_seed) if t.job.model.kind in KINDS and t.model.strict]
     if not chosen:
         raise UserError(f"{folder}: no trained model of kind {' or '.join(KINDS)} here; only these become circuits")

@@ -133,7 +133,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     out.mkdir()
     (out / "chapter1.tex").write_text("precious", encoding="utf-8")
     for fresh in (False, True):
-        with pytest.raises(UserError, match="holds something else than an experiment"):
+        with pytest.raises(UserError, match="already contains files that are not from an experiment"):
             run_experiment(experiment(tmp_path), out=out, fresh=fresh)
     assert (out / "chapter1.tex").read_text(encoding="utf-8") == "precious"
     with pytest.raises(UserError, match="is a file; --out wants a folder"):

@@ -25,7 +25,7 @@ def capacity_point(d: int, eps: float, field: str) -> dict[str, Any]:
     """Counts and their log10 by name of the bound, why a bound says nothing, and what is constructed, for JSON.
 
     ``constructed.gap`` is log10 of the least upper bound over the number of lines constructed, None without a bound.
-    Raises :class:`UserError` for a d or an ε that is none.
+    Raises :class:`UserError` for an invalid d or ε.
     """
     with blame("--d"):
         check_size("d", d)
