@@ -11,16 +11,26 @@ from experiments.schema import Job
 from experiments.schema.model_base import ModelConfig
 from experiments.tasks import Task
 
+TOO_LARGE = ("can't allocate memory", "not enough memory", "out of memory", "overflow", "Overflow")
+"""What torch's errors say of tensors that do not fit."""
+
 
 def build(name: str, config: ModelConfig, vocab: int, block: int, seed: int, dtype: str = "float32") -> Any:
     """The model ``name`` of a comparison for texts of ``vocab`` symbols and windows of ``block``, from ``seed`` alone.
 
-    Raises :class:`UserError` naming the model when its sizes cannot fit (a readout that cannot be complete, say).
+    Raises :class:`UserError` naming the model when its sizes cannot fit (a readout that cannot be complete, say), or do
+    not fit into memory.
     """
     try:
         model = config.build(vocab, block, torch.Generator().manual_seed(seed))
-    except ValueError as error:
-        raise UserError(f"models.{name} on a vocabulary of {vocab}: {error}") from error
+    except (MemoryError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, MemoryError | OverflowError) or any(sign in str(error) for sign in TOO_LARGE):
+            sizes = ", ".join(f"{key} {getattr(config, key)}" for key in config.widths())
+            text = f"models.{name}: needs more memory than there is ({sizes}); make it smaller"
+            raise UserError(text) from error
+        if isinstance(error, ValueError):
+            raise UserError(f"models.{name} on a vocabulary of {vocab}: {error}") from error
+        raise
     return model.to(getattr(torch, dtype))
 
 

@@ -56,3 +56,14 @@ def test_what_is_hardly_yaml(tmp_path: Path, raw: str) -> None:
 def test_odd_files_are_told_in_sentences(tmp_path: Path, chance) -> None:
     raw = odd_file(chance)
     assert not wrong(*told(tmp_path, raw)), raw
+
+
+@pytest.mark.parametrize("dim", [10**12, 10**18, 10**30])
+@pytest.mark.parametrize("kind", ["lstm", "transformer", "unitary", "unitary_recurrent", "instrument"])
+def test_a_model_larger_than_any_memory_is_one_sentence(kind: str, dim: int) -> None:
+    from experiments.lm.builders import build
+    from experiments.schema.model_kinds import MODELS
+
+    config = MODELS[kind](kind=kind).model_copy(update={"dim": dim})
+    with pytest.raises(UserError, match=r"^models\.a: needs more memory than there is \(dim 10+"):
+        build("a", config, 2**20 if kind == "unitary" else 16, 8, 0)
