@@ -21,6 +21,7 @@ from experiments.lm.unitarity_audit import audit_model
 from experiments.runs import atomic_files, checkpoint, state_file
 from experiments.runs.environment import peak_memory_mib, reset_peak_memory
 from experiments.runs.event_log import Event
+from experiments.runs.json_files import checksum
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TaskConfig
@@ -106,7 +107,8 @@ def run_job(
     if failure is None and sample is None:
         record["val_nats"] = final_nats(events, steps)
     elif failure is None:
-        state_file.save(run.model, checkpoint.weights(model), {"job": job.to_dict()})
+        about = {"job": job.to_dict(), "tokenizer": checksum(task.tokenizer.to_json())}
+        state_file.save(run.model, checkpoint.weights(model), about)
         record |= judge(model, task, final_nats(events, steps), sample or {}, job.seed) | {"drawn": sample}
     run.finish(record)
     return record

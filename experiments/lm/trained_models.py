@@ -10,6 +10,7 @@ from experiments.errors import UserError
 from experiments.lm.builders import build
 from experiments.lm.run import load_task
 from experiments.runs import checkpoint, state_file
+from experiments.runs.json_files import checksum, read_text
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
 from experiments.schema.task_kinds import TextTask
@@ -50,7 +51,12 @@ def load(folder: Path, dtype: str | None = None) -> Trained:
     run = RunFolder(folder)
     tensors, metadata = state_file.load(run.model)
     job = Job.from_dict(metadata["job"], run.model)
-    tokenizer = from_json(run.tokenizer.read_text(encoding="utf-8"), run.tokenizer)
+    text = read_text(run.tokenizer, state_file.FIX)
+    if metadata.get("tokenizer") not in (None, checksum(text)):
+        raise UserError(
+            f"{run.tokenizer}: damaged, it is not the tokenizer that the model was trained with; {state_file.FIX}"
+        )
+    tokenizer = from_json(text, run.tokenizer)
     model = build(job.model_name, job.model, tokenizer.size, context(job), job.seed, dtype or job.training.dtype)
     checkpoint.restore(model, tensors, run.model)
     return Trained(folder, job, model.eval(), tokenizer)

@@ -57,14 +57,19 @@ def read_record(
     record = read_json(path, fix)
     if not isinstance(record, dict):
         raise UserError(f"{path}: is not {what} (expected a JSON object, got {type(record).__name__}); {fix}")
-    checksum = record.pop(CHECKSUM, None)
-    if checksum is not None and checksum != _digest(record):
+    stated = record.pop(CHECKSUM, None)
+    if stated is not None and stated != _digest(record):
         raise UserError(f"{path}: damaged, its entries do not agree with its checksum; {fix}")
     if missing := sorted(needs - record.keys()):
         raise UserError(f"{path}: is not {what} (it has no {missing[0]}); {fix}")
     return record
 
 
+def checksum(text: str) -> str:
+    """The SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
 def _digest(content: Mapping[str, Any]) -> str:
     """SHA-256 of the entries as JSON in one spelling, whatever their order and spacing in the file."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return checksum(json.dumps(content, sort_keys=True))
