@@ -16,6 +16,7 @@ from experiments.cli.circuit import circuit
 from experiments.cli.contexts import verbs as contexts
 from experiments.cli.lens import lens
 from experiments.cli.listing import list_
+from experiments.cli.merge import merge
 from experiments.cli.packing import packing
 from experiments.cli.report import report
 from experiments.cli.run import run
@@ -39,6 +40,7 @@ app.command("run")(run)
 app.command("list")(list_)
 app.command("summary")(summary)
 app.command("report")(report)
+app.command("merge")(merge)
 app.command("sample")(sample)
 app.command("audit")(audit)
 app.command("lens")(lens)

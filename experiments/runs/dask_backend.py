@@ -103,7 +103,8 @@ def _losses_told(scheduler: str | None) -> Iterator[None]:
 def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.utils", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said below, in one sentence
     if scheduler is not None:
         try:
             client = Client(scheduler, timeout=10)

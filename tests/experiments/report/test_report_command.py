@@ -150,3 +150,47 @@ def test_folders_that_are_none(qattn, tmp_path, tasks, folder, kind):
     assert wanted[kind] in err
     assert str(place) in err
     assert err.count("\n") == 1
+
+
+def test_a_report_of_a_part_needs_a_folder_of_its_own_and_known_names(qattn, folder, tmp_path, runs):
+    code, _, err = qattn("report", folder, "--models", "modern")
+    assert (code, "add --out DIR" in err) == (2, True)
+    code, _, err = qattn("report", folder, "--models", "moderm", "--out", tmp_path / "part")
+    assert (code, "--models moderm: no such model here; expected" in err) == (2, True)
+    part = (
+        "--models",
+        "modern",
+        "--models",
+        "unitary",
+        "--seeds",
+        0,
+        "--seeds",
+        1,
+        "--out",
+        tmp_path / "part",
+        "--json",
+    )
+    code, out, _ = qattn("report", folder, *part)
+    assert code == 0
+    models = json.loads(out)["tasks"][TASK]["models"]
+    assert set(models) == {"modern", "unitary"}
+    for name, entry in models.items():
+        wanted = [run["val_nats"] for run in runs if run["model"] == name and run["seed"] in (0, 1)]
+        assert entry["val_nats"]["values"] == wanted
+
+
+def test_seeds_of_one_experiment_in_two_folders_pool(qattn, tmp_path, runs, tasks):
+    """The merged report has the numbers of one folder with all runs; a model trained otherwise is refused."""
+    same = {"identity": {f"model modern on task {TASK}": "a"}}
+    whole = save(tmp_path / "whole", runs, tasks, **same)
+    early = save(tmp_path / "early", [run for run in runs if run["seed"] < 2], tasks, **same)
+    late = save(tmp_path / "late", [run for run in runs if run["seed"] > 0], tasks, **same)
+    code, merged, err = qattn("merge", early, late, "--out", tmp_path / "both", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(merged) == json.loads(qattn("report", whole, "--json")[1])
+    other = save(tmp_path / "other", runs, tasks, identity={f"model modern on task {TASK}": "b"})
+    code, _, err = qattn("merge", early, other, "--out", tmp_path / "no")
+    assert (code, "holds another experiment" in err, "model modern on task" in err) == (2, True, True)
+    assert not (tmp_path / "no").exists()
+    code, _, err = qattn("merge", early, late, "--out", tmp_path / "both")
+    assert (code, "holds an experiment already" in err) == (2, True)
