@@ -1,4 +1,4 @@
-"""Comparisons of language models from YAML or from Python: ``from experiments import Experiment, run``.
+"""Comparisons of language models from YAML or from Python: ``from experiments import make_experiment, run``.
 
 The names below are imported on first use, so that ``qattn list`` does not wait for torch.
 """
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from experiments.api import register, run
+    from experiments.api import make_experiment, register, run
     from experiments.errors import UserError
     from experiments.schema.model_base import ModelConfig
     from experiments.schema.resolve import Experiment
@@ -20,6 +20,7 @@ _HOMES = {
     "ModelConfig": "experiments.schema.model_base",
     "TaskConfig": "experiments.schema.task_base",
     "UserError": "experiments.errors",
+    "make_experiment": "experiments.api",
     "register": "experiments.api",
     "run": "experiments.api",
 }
@@ -31,4 +32,4 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
-__all__ = ["Experiment", "ModelConfig", "TaskConfig", "UserError", "register", "run"]
+__all__ = ["Experiment", "ModelConfig", "TaskConfig", "UserError", "make_experiment", "register", "run"]

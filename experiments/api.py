@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from experiments.schema.experiment import ExperimentFile
-from experiments.schema.find_config import load_experiment
+from experiments.schema.find_config import experiment_of, load_experiment
 from experiments.schema.jobs import WrittenJob
 from experiments.schema.model_base import ModelConfig
 from experiments.schema.model_kinds import MODELS
@@ -18,8 +18,17 @@ from experiments.schema.task_kinds import TASKS
 AnyKind = TypeVar("AnyKind", bound=type[ModelConfig] | type[TaskConfig])
 
 
+def make_experiment(name: str = "experiment", **content: Any) -> Experiment:
+    """An experiment from the keys of an experiment file: ``make_experiment(task={"kind": "parity"}, models={…})``.
+
+    A model or a task may also be a configuration, such as ``LstmModel(kind="lstm", dim=32)``. Files are looked for
+    in the working directory. Raises :class:`UserError` with all that is wrong, as for a file.
+    """
+    return experiment_of({"name": name, **content})
+
+
 def run(
-    experiment: Experiment | str | Path,
+    of: Experiment | str | Path,
     out: str | Path | None = None,
     *,
     workers: int | None = None,
@@ -33,7 +42,7 @@ def run(
     """
     from experiments.lm.engine import run_experiment
 
-    whole = experiment if isinstance(experiment, Experiment) else load_experiment(experiment)
+    whole = of if isinstance(of, Experiment) else load_experiment(of)
     folder = Path(out if out is not None else str(whole.output.dir))
     side_by_side = whole.workers if workers is None else workers
     run_experiment(whole, out=folder, workers=side_by_side, fresh=fresh, command="experiments.run")

@@ -7,6 +7,7 @@ sharing a listed context: that is an *exclusive pair*, of which at most one is f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -70,8 +71,6 @@ class Hypergraph:
         put(self, "notes", dict(notes or {}))
         _check_shape(self)
         if vectors is not None:
-            from contexts.hypergraphs.rays import as_rays  # here, because contexts.vectors needs this class
-
             vectors = as_rays(self, {str(atom): vector for atom, vector in vectors.items()})
         put(self, "vectors", vectors)
 
@@ -271,3 +270,33 @@ def _check_shape(h: Hypergraph) -> None:
             raise ValueError(f"an exclusive pair needs two different atoms; got {list(pair)}")
         if unknown := [v for v in pair if v not in known]:
             raise ValueError(f"exclusive pair {list(pair)} names {unknown[0]!r}, which is not among the vertices")
+
+
+def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Check one vector for every atom and return them as float64 or complex128 arrays, lengths untouched.
+
+    Raises ValueError for a missing or unknown atom, a wrong length, an entry that is no finite number, a zero vector.
+    """
+    if unknown := [atom for atom in vectors if atom not in h.index]:
+        raise ValueError(f"a vector is given for {unknown[0]!r}, which is not among the vertices")
+    if missing := [atom for atom in h.vertices if atom not in vectors]:
+        raise ValueError(f"no vector is given for atom {missing[0]!r} (give all atoms one, or none)")
+    rays = {}
+    for atom in h.vertices:
+        try:
+            ray = np.asarray(vectors[atom])
+            ray = ray.astype(np.complex128 if np.iscomplexobj(ray) else np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"the vector of atom {atom!r} must be a list of numbers; got {vectors[atom]!r}") from None
+        if ray.ndim != 1 or not ray.size:
+            raise ValueError(f"the vector of atom {atom!r} must be one row of numbers; got shape {ray.shape}")
+        if not np.all(np.isfinite(ray)):
+            raise ValueError(f"the vector of atom {atom!r} has an entry that is not a finite number")
+        if not ray.any():
+            raise ValueError(f"the vector of atom {atom!r} is zero: it spans no ray")
+        rays[atom] = ray
+    usual = Counter(ray.size for ray in rays.values()).most_common(1)[0][0]  # the odd one out is to blame
+    length = usual if h.dimension is None else h.dimension
+    if wrong := [atom for atom, ray in rays.items() if ray.size != length]:
+        raise ValueError(f"the vector of atom {wrong[0]!r} must be {length} numbers; got {rays[wrong[0]].size}")
+    return rays

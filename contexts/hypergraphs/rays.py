@@ -6,7 +6,6 @@ Everything is float64 or complex128. A vector's length never matters (a ray is a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,36 +17,6 @@ from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 
 PARALLEL = 1e-9
 """Two unit vectors are the same ray when the sine of the angle between them is at most this."""
-
-
-def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Check one vector for every atom and return them as float64 or complex128 arrays, lengths untouched.
-
-    Raises ValueError for a missing or unknown atom, a wrong length, an entry that is no finite number, a zero vector.
-    """
-    if unknown := [atom for atom in vectors if atom not in h.index]:
-        raise ValueError(f"a vector is given for {unknown[0]!r}, which is not among the vertices")
-    if missing := [atom for atom in h.vertices if atom not in vectors]:
-        raise ValueError(f"no vector is given for atom {missing[0]!r} (give all atoms one, or none)")
-    rays = {}
-    for atom in h.vertices:
-        try:
-            ray = np.asarray(vectors[atom])
-            ray = ray.astype(np.complex128 if np.iscomplexobj(ray) else np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"the vector of atom {atom!r} must be a list of numbers; got {vectors[atom]!r}") from None
-        if ray.ndim != 1 or not ray.size:
-            raise ValueError(f"the vector of atom {atom!r} must be one row of numbers; got shape {ray.shape}")
-        if not np.all(np.isfinite(ray)):
-            raise ValueError(f"the vector of atom {atom!r} has an entry that is not a finite number")
-        if not ray.any():
-            raise ValueError(f"the vector of atom {atom!r} is zero: it spans no ray")
-        rays[atom] = ray
-    usual = Counter(ray.size for ray in rays.values()).most_common(1)[0][0]  # the odd one out is to blame
-    length = usual if h.dimension is None else h.dimension
-    if wrong := [atom for atom, ray in rays.items() if ray.size != length]:
-        raise ValueError(f"the vector of atom {wrong[0]!r} must be {length} numbers; got {rays[wrong[0]].size}")
-    return rays
 
 
 def unit_matrix(h: Hypergraph) -> np.ndarray:

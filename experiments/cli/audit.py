@@ -34,7 +34,8 @@ def audit(
 
 
 def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
-    from experiments.lm.run import audited_windows, load_task
+    from experiments.lm.builders import load_task
+    from experiments.lm.run import audited_windows
     from experiments.lm.trained_models import finished, load
     from experiments.lm.unitarity_audit import audit_model
 
@@ -43,9 +44,9 @@ def _trained(path: Path, dtype: str | None) -> dict[str, Any]:
 
 
 def _untrained(config: str, dtype: str | None) -> dict[str, Any]:
-    from experiments.lm.builders import build_for
+    from experiments.lm.builders import build_for, load_task
     from experiments.lm.matching import matched_jobs
-    from experiments.lm.run import audited_windows, load_task
+    from experiments.lm.run import audited_windows
     from experiments.lm.unitarity_audit import audit_model
     from experiments.schema import load_experiment
 

@@ -45,8 +45,8 @@ def layers(trained: Any) -> list[dict[str, float | int | None]]:
     import torch
 
     from classical.lens import relative_steps, residual_stream
+    from experiments.lm.builders import load_task
     from experiments.lm.evaluate import mean_nats
-    from experiments.lm.run import load_task
 
     inputs, targets = (part[:WINDOWS] for part in load_task(trained.job).windows()[0])
     with torch.no_grad():

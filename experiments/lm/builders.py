@@ -1,18 +1,31 @@
-"""From a model's configuration to a language model in the precision and for the task of a run."""
+"""From a run's configuration to its task and its untrained language model."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
 
-from experiments.errors import UserError
+from experiments.errors import UserError, blame
 from experiments.schema import Job
 from experiments.schema.model_base import ModelConfig
+from experiments.schema.task_kinds import TaskConfig
 from experiments.tasks import Task
 
 TOO_LARGE = ("can't allocate memory", "not enough memory", "out of memory", "overflow", "Overflow")
 """What torch's errors say of tensors that do not fit."""
+
+
+@lru_cache(maxsize=4)
+def _task(name: str, config: TaskConfig, files: tuple[str, ...]) -> Task:
+    with blame(f"tasks.{name}"):
+        return config.build(name)
+
+
+def load_task(job: Job) -> Task:
+    """The job's task; read and tokenized once per process, as long as its files stay as they are."""
+    return _task(job.task_name, job.task, job.files())
 
 
 def build(name: str, config: ModelConfig, vocab: int, block: int, seed: int, dtype: str = "float32") -> Any:

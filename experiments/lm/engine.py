@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import UserError
-from experiments.lm.builders import build_for, ledger
+from experiments.lm.builders import build_for, ledger, load_task
 from experiments.lm.matching import matched_jobs
 from experiments.lm.rate_search import Trial, applied, choose, cooled, further, trials
 from experiments.lm.results_schema import about
-from experiments.lm.run import folder_name, identity_in, load_task, run_job
+from experiments.lm.run import folder_name, identity_in, run_job
 from experiments.lm.timing import stepper
 from experiments.located.yaml_dump import config_text
 from experiments.report import write

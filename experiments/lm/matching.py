@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import UserError
-from experiments.lm.builders import build_for, ledger
-from experiments.lm.run import load_task
+from experiments.lm.builders import build_for, ledger, load_task
 from experiments.lm.timing import relative_time
 from experiments.runs.json_files import read_record, write_record
 from experiments.schema import Experiment, Job, jobs

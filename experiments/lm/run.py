@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,13 @@ from typing import Any
 import torch
 
 from classical.perplexity import bits
-from experiments.errors import UserError, blame
-from experiments.lm.builders import build_for, ledger
+from experiments.errors import UserError
+from experiments.lm.builders import build_for, ledger, load_task
 from experiments.lm.contract import CountedModel, RepeatedModel, claims_unitarity
 from experiments.lm.evaluate import preparations
 from experiments.lm.generate import continue_text
 from experiments.lm.train import Diverged, Watch, collapse, fit
+from experiments.lm.trained_models import load
 from experiments.lm.unitarity_audit import audit_model
 from experiments.runs import atomic_files, checkpoint, state_file
 from experiments.runs.environment import peak_memory_mib, reset_peak_memory
@@ -24,22 +24,10 @@ from experiments.runs.event_log import Event
 from experiments.runs.json_files import checksum
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job
-from experiments.schema.task_kinds import TaskConfig
 from experiments.tasks import Task, TokenTask
 
 AUDITED = (4, 64)
 """Texts and their length in an audit: the first windows of the validation split."""
-
-
-@lru_cache(maxsize=4)
-def _task(name: str, config: TaskConfig, files: tuple[str, ...]) -> Task:
-    with blame(f"tasks.{name}"):
-        return config.build(name)
-
-
-def load_task(job: Job) -> Task:
-    """The job's task; read and tokenized once per process, as long as its files stay as they are."""
-    return _task(job.task_name, job.task, job.files())
 
 
 def folder_name(job: Job) -> str:
@@ -125,8 +113,6 @@ def sampled_again(run: RunFolder, record: dict[str, Any], sample: dict[str, Any]
     same = kept["temperature"] == sample["temperature"] and kept["top_k"] == sample["top_k"]
     if "drawn" not in record and same and sample["prompt"] in (None, kept["prompt"]):
         return record
-    from experiments.lm.trained_models import load
-
     trained = load(run.path)
     samples = write(trained.model, load_task(trained.job), sample, trained.job.seed)
     record = record | {"samples": samples, "drawn": sample}

@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 
-from experiments.lm.builders import build_for
+from experiments.lm.builders import build_for, load_task
 from experiments.lm.evaluate import mean_nats
 from experiments.lm.optim import build_optimizers
-from experiments.lm.run import load_task
 from experiments.lm.train import stream
 from experiments.schema import Job
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import UserError
-from experiments.lm.builders import build
-from experiments.lm.run import load_task
+from experiments.lm.builders import build, load_task
 from experiments.runs import checkpoint, state_file
 from experiments.runs.json_files import checksum, read_text
 from experiments.runs.run_folder import RunFolder

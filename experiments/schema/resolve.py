@@ -51,17 +51,6 @@ class Experiment:
     sweeps: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Models that a grid made differ in one number: `model`, `key` and its `values` by model, for a curve."""
 
-    @classmethod
-    def of(cls, name: str = "experiment", **content: Any) -> Experiment:
-        """An experiment from the keys of an experiment file: ``Experiment.of(task={"kind": "parity"}, models={…})``.
-
-        A model or a task may also be a configuration, such as ``LstmModel(kind="lstm", dim=32)``. Files are looked for
-        in the working directory. Raises :class:`UserError` with all that is wrong, as for a file.
-        """
-        from experiments.schema.find_config import experiment_of
-
-        return experiment_of({"name": name, **content})
-
     def data(self) -> dict[str, Any]:
         """Plain data that, written as YAML, is a file of the same experiment."""
         return {

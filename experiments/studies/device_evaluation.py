@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from experiments.errors import UserError, blame
+from experiments.lm.builders import load_task
 from experiments.lm.evaluate import IGNORED
 from experiments.lm.generate import prompt_ids
-from experiments.lm.run import load_task
 from experiments.lm.trained_models import Trained, one_a_model
 from qattn.circuits.compile.language_model import check_backend, compile_angles, in_double
 

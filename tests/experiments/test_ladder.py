@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from experiments.errors import UserError
-from experiments.lm.builders import build_for
+from experiments.lm.builders import build_for, load_task
 from experiments.lm.engine import plan, run_experiment
 from experiments.lm.evaluate import evaluate
-from experiments.lm.run import load_task
 from experiments.lm.trained_models import finished, load
 from experiments.runs.json_files import read_json
 from experiments.schema import Experiment, jobs, load_experiment

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 
 import experiments
-from experiments import Experiment, ModelConfig, UserError, register, run
+from experiments import ModelConfig, UserError, make_experiment, register, run
 from experiments.api import rebuild
 from experiments.plugins import Registry, kind_class
 from experiments.schema.model_kinds import MODELS, LstmModel
@@ -141,7 +141,7 @@ def own_kind() -> Iterator[type[ModelConfig]]:
 
 
 def test_an_experiment_from_python_with_a_kind_of_ones_own(own_kind: type[ModelConfig], tmp_path: Path) -> None:
-    experiment = Experiment.of(
+    experiment = make_experiment(
         name="mine",
         task={"kind": "parity", "lengths": [1, 4], "test_lengths": [4, 6], "validation": 20},
         models={"own": own_kind(kind="own", dim=3), "lstm": {"kind": "lstm", "dim": 4, "embedding": 4}},
@@ -160,12 +160,12 @@ def test_an_experiment_from_python_with_a_kind_of_ones_own(own_kind: type[ModelC
 
 def test_mistakes_from_python_are_the_sentences_of_a_file() -> None:
     with pytest.raises(UserError) as told:
-        Experiment.of(task={"kind": "parity"}, models={"a": {"kind": "lstm", "dims": 3}, "b": {"kind": "own"}})
+        make_experiment(task={"kind": "parity"}, models={"a": {"kind": "lstm", "dims": 3}, "b": {"kind": "own"}})
     lines = str(told.value).splitlines()
     assert lines[0] == "the experiment: models.a.dims: expected a known key, got 'dims' (did you mean 'dim'?)"
     assert lines[1].startswith("the experiment: models.b.kind: expected 'transformer'")
     with pytest.raises(UserError, match="expected numbers, texts, lists and mappings: a set is not plain data"):
-        Experiment.of(task={"kind": "parity"}, models={"a"})
+        make_experiment(task={"kind": "parity"}, models={"a"})
 
 
 def test_our_own_names_cannot_be_taken() -> None:

@@ -12,9 +12,9 @@ import torch
 
 from experiments import cli
 from experiments.errors import UserError
+from experiments.lm.builders import load_task
 from experiments.lm.evaluate import evaluate
 from experiments.lm.generate import continue_text, likeliest
-from experiments.lm.run import load_task
 from experiments.lm.trained_models import load, one_a_model
 
 
@@ -116,8 +116,8 @@ def test_a_loaded_model_is_the_trained_one(trained: Path) -> None:
     for folder in (trained / "out").glob("runs/*"):
         one = load(folder)
         record = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        from experiments.lm.builders import load_task
         from experiments.lm.evaluate import evaluate
-        from experiments.lm.run import load_task
 
         assert evaluate(one.model, load_task(one.job).windows()) == pytest.approx(record["val_nats"], abs=1e-6)
         assert next(load(folder, "float64").model.parameters()).dtype == torch.float64

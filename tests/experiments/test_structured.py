@@ -14,8 +14,8 @@ from sympy.combinatorics import Permutation
 from sympy.combinatorics.named_groups import AlternatingGroup, SymmetricGroup
 
 from experiments.errors import UserError
+from experiments.lm.builders import load_task
 from experiments.lm.evaluate import accuracy, evaluate
-from experiments.lm.run import load_task
 from experiments.lm.train import stream
 from experiments.schema import jobs, load_experiment
 from experiments.tasks import Task

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from experiments.errors import UserError
-from experiments.lm.builders import build_for
+from experiments.lm.builders import build_for, load_task
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import Muon, build_optimizers, orthogonalise, schedule
-from experiments.lm.run import load_task, run_job
+from experiments.lm.run import run_job
 from experiments.lm.train import Diverged, collapse, fit, stream
 from experiments.runs import checkpoint, state_file
 from experiments.runs.run_folder import RunFolder
