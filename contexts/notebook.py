@@ -24,9 +24,6 @@ from contexts.hypergraphs.rays import check_vectors
 from contexts.logic import existence, graph_bounds, satisfiability, valuations
 from contexts.logic.state_report import state_report
 
-PAIR_DETAIL_LIMIT = 200
-"""Contexts up to which `commute` adds unbiasedness, entropic bound and incompatibility to every pair."""
-
 
 def get(source: Hypergraph | str | Path, dimension: int | None = None) -> Hypergraph:
     """A hypergraph from itself, a file (by its ending) or a library name. Raises ValueError or OSError."""
@@ -117,68 +114,47 @@ def commute(
 ) -> dict[str, Any]:
     """Which pairs of contexts, as maximal observables, commute; ``source`` may also be a file of observables.
 
-    Such a file is JSON ``{"observables": {name: matrix or Pauli string}}``; complex entries are written [re, im].
-    The tolerance is relative to the traceless parts of the observables, and holds for the vectors' orthogonality too.
+    Such a file is JSON ``{"observables": {name: matrix or Pauli word}}``; complex entries are written [re, im]. The
+    tolerance is relative to the traceless parts of the observables, and holds for the vectors' orthogonality too. Where
+    all are Pauli words (``XIZ`` or ``X0 Z2``) the answers are exact, for any number of qubits.
     """
-    from contexts.logic import observables as obs
+    from contexts.logic import commutation_report, observables
 
-    labels, stack, bases = _observables(source, eigenvalues, as_tolerance(tolerance))
-    norms, table = obs.commute_table(stack, tolerance)
-    pairs = []
-    for i in range(len(labels)):
-        for j in range(i + 1, len(labels)):
-            pair: dict[str, Any] = {
-                "a": labels[i],
-                "b": labels[j],
-                "norm": float(norms[i, j]),
-                "commute": bool(table[i, j]),
-            }
-            if bases is not None and len(labels) <= PAIR_DETAIL_LIMIT:
-                pair["unbiasedness"] = obs.mutual_unbiasedness(bases[i], bases[j])
-                pair["entropic_bound_bits"] = obs.maassen_uffink(bases[i], bases[j])
-                pair["incompatibility"] = obs.incompatibility(bases[i], bases[j])
-            pairs.append(pair)
-    return {
-        "pairs": pairs,
-        "all_commute": bool(table.all()),
-        "largest_commuting": [[labels[i] for i in s] for s in obs.largest_commuting_subsets(table)],
-        "degenerate": [label for label, m in zip(labels, stack, strict=True) if obs.spectral_form(m).degenerate],
-        "labels": labels,
-        "norms": norms.tolist(),
-        "tolerance": tolerance,
-    }
-
-
-def _observables(
-    source: Hypergraph | str | Path, eigenvalues: Sequence[float | int] | None, tolerance: float
-) -> tuple[list[str], np.ndarray, np.ndarray | None]:
-    """Names, matrices, and bases where the source gives vectors."""
-    from contexts.logic import observables as obs
-
+    tolerance = as_tolerance(tolerance)
     if not isinstance(source, Hypergraph) and Path(source).suffix.lower() == ".json":
         named = formats.read_observables(Path(source))
+        if named is not None and all(isinstance(given, str) for given in named.values()):
+            return commutation_report.of_pauli_words(named)
         if named is not None:
-            first = next(iter(named.values()))
-            side = 2 ** min(len(first.lstrip("+-")), obs.QUBIT_LIMIT) if isinstance(first, str) else len(first)
-            obs.check_entries(len(named) * side**2)
-            checked = {}
-            for name, given in named.items():
-                try:
-                    checked[name] = obs.hermitian(obs.pauli(given) if isinstance(given, str) else given)
-                except ValueError as error:
-                    raise ValueError(f"observable {name!r}: {error}") from None
-                if len(checked[name]) != side:
-                    raise ValueError(
-                        f"all observables must have one size; the first is {side} × {side} and {name!r} is "
-                        f"{len(checked[name])} × {len(checked[name])}"
-                    )
-            return list(checked), np.stack(list(checked.values())), None
+            return commutation_report.of_matrices(*_matrices(named), None, tolerance)
     h = get(source)
-    bases = obs.context_bases(h, tolerance)
+    bases = observables.context_bases(h, tolerance)
     labels = ["{" + ",".join(c) + "}" for c in h.contexts]
     if eigenvalues is not None:  # about their mean, which no commutator sees: else it would cost digits
         eigenvalues = list(np.asarray(eigenvalues, dtype=float) - np.mean(eigenvalues))
-    return labels, np.stack([obs.maximal_observable(b, eigenvalues) for b in bases]), bases
+    stack = np.stack([observables.maximal_observable(b, eigenvalues) for b in bases])
+    return commutation_report.of_matrices(labels, stack, bases, tolerance)
+
+
+def _matrices(named: dict[str, Any]) -> tuple[list[str], np.ndarray]:
+    """Names and Hermitian matrices of one size, Pauli words among them made matrices."""
+    from contexts.logic import observables
+
+    first = next(iter(named.values()))
+    side = 2 ** min(len(first.lstrip("+-")), observables.QUBIT_LIMIT) if isinstance(first, str) else len(first)
+    observables.check_entries(len(named) * side**2)
+    checked = {}
+    for name, given in named.items():
+        try:
+            checked[name] = observables.hermitian(observables.pauli(given) if isinstance(given, str) else given)
+        except ValueError as error:
+            raise ValueError(f"observable {name!r}: {error}") from None
+        if len(checked[name]) != side:
+            raise ValueError(
+                f"all observables must have one size; the first is {side} × {side} and {name!r} is "
+                f"{len(checked[name])} × {len(checked[name])}"
+            )
+    return list(checked), np.stack(list(checked.values()))
 
 
 def bounds(source: Hypergraph | str | Path, weights: str | dict[str, float | int] | None = None) -> dict[str, Any]:

@@ -144,10 +144,6 @@ class Hypergraph:
         """Atoms shared by two or more contexts, in the order of the vertices."""
         return tuple(v for v in self.vertices if self.multiplicity[v] > 1)
 
-    def contexts_of(self, vertex: str) -> list[int]:
-        """Positions of the contexts that contain ``vertex``."""
-        return [i for i, context in enumerate(self.contexts) if vertex in context]
-
     def strip_leaves(self) -> Hypergraph:
         """Drop the atoms that lie in one context and no exclusive pair, as Pavičić's stripped (non-complete)
         hypergraphs do.

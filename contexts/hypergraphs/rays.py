@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
+from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance, from_graph
 
 PARALLEL = 1e-9
 """Two unit vectors are the same ray when the sine of the angle between them is at most this."""
@@ -187,8 +187,6 @@ def from_vectors(vectors: Mapping[str, Any], name: str = "", tolerance: float = 
 
     Raises ValueError for a zero or NaN vector, and for two atoms with one ray.
     """
-    from contexts.hypergraphs.hypergraph import from_graph
-
     lengths = {len(v) for v in vectors.values()}
     if len(lengths) != 1:
         raise ValueError(f"all vectors must have one length; got lengths {sorted(lengths)}")

@@ -155,7 +155,7 @@ def pauli(word: str) -> np.ndarray:
     Raises ValueError for other letters or more of them.
     """
     sign = -1.0 if word.startswith("-") else 1.0
-    letters = word.lstrip("+-")
+    letters = word[1:] if word[:1] in ("+", "-") else word
     if not letters or set(letters) - set(PAULI):
         raise ValueError(f"a Pauli string has the letters I, X, Y, Z, such as ZZI; got {shown(word)}")
     if len(letters) > QUBIT_LIMIT:

@@ -106,7 +106,7 @@ def commute(
 ) -> None:
     """Say for every pair of contexts whether their maximal observables commute, with the norm of the commutator.
 
-    FILE may also be JSON `{"observables": {"A": "XX", "B": [[1, 0], [0, 2]]}}`.
+    FILE may also be JSON `{"observables": {"A": "XX", "B": "X0 Z1"}}` with Pauli words, or with matrices.
 
     Example: `qattn contexts commute bank --plot bank.svg`
     """
@@ -125,6 +125,8 @@ def commute(
     with blame(source):
         result = notebook.commute(target, _numbers(eigenvalues, "--eigenvalues"), tolerance)
     if plot is not None:
+        if result["norms"] is None:
+            raise UserError(f"--plot: a heat map shows up to 400 observables; got {len(result['labels'])}")
         with blame(plot):
             drawing.save(drawing.heat_map(result["norms"], result["labels"], "‖[A, B]‖"), plot)
     _show(result, as_json, words.commute_lines)

@@ -81,13 +81,21 @@ def commute_lines(r: dict[str, Any]) -> list[str]:
     """The result of ``qattn contexts commute`` as lines of text."""
     width = max(len(x) for x in r["labels"])
     lines = [
-        f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm']:.6g}"
+        f"{p['a']:<{width}}  {p['b']:<{width}}  {'yes' if p['commute'] else 'no':<3}  {p['norm'] or 0:.6g}"
+        + ("  qubit-wise" if p.get("commute_qubitwise") else "")
         for p in r["pairs"]
     ]
     if r["degenerate"]:
         lines.append(f"not maximal (an eigenvalue repeats): {names(r['degenerate'])}")
-    best = r["largest_commuting"]
-    lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
+    if "pairs_reason" in r:
+        lines.append(f"{len(r['labels'])} words of {r['qubits']} qubits; {r['pairs_reason']}")
+    if "families" in r:
+        sizes = ", ".join(str(len(f["members"])) for f in r["families"])
+        lines.append(
+            f"families of commuting words: {len(r['families'])}, of sizes {sizes} (greedy; circuits in --json)"
+        )
+    if (best := r["largest_commuting"]) is not None:
+        lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
     return [*lines, f"all commute: {yes(r['all_commute'])}"]
 
 

@@ -44,10 +44,11 @@ DEEP = "[" * 100_000
         ("fraction", '{"contexts": [], "contexts": []}', "'contexts' stands twice"),
         ("check", PAIR | {"contxts": []}, "unknown key 'contxts'; did you mean 'contexts'?"),
         ("check", {"contexts": [["a", "b"], ["b", "c"]], "vectors": {"a": [1], "b": [0, 1], "c": [1, 0]}}, "of atom 'a' must be"),  # noqa: E501
-        ("commute", {"observables": {"A": "X" * 20}}, "'A': a Pauli string has at most 10 letters (qubits); got 20"),
-        ("commute", {"observables": {f"A{k}": "X" * 10 for k in range(40)}}, "more than the limit of 16777216"),
-        ("commute", {"observables": {"A": "XX", "B": "XQ"}}, "observable 'B': a Pauli string has the letters"),
-        ("commute", {"observables": {"A": "XX", "B": "X"}}, "the first is 4 × 4 and 'B' is 2 × 2"),
+        ("commute", {"observables": {"A": "X" * 20, "M": [[1, 0], [0, 1]]}}, "'A': a Pauli string has at most 10 letters (qubits); got 20"),  # noqa: E501
+        ("commute", {"observables": {f"A{k}": "X" * 10 for k in range(40)} | {"M": [[1]]}}, "the limit of 16777216"),
+        ("commute", {"observables": {"A": "XX", "B": "XQ"}}, "observable 'B': a Pauli word has the letters"),
+        ("commute", {"observables": {"A": "XX", "B": "X"}}, "act on different numbers of qubits: [1, 2]"),
+        ("commute", {"observables": {"A": "XX", "B": [[1, 0], [0, 1]]}}, "the first is 4 × 4 and 'B' is 2 × 2"),
         ("commute", {"observables": {"A": [[1e300, 0], [0, 1]]}}, "'A': the matrix must have its largest entry"),
         ("commute", {"observables": {"A": [[1, "x"], [0, 1]]}}, "row 1 of observable 'A' has the entry 'x'"),
         ("commute", {"observables": {"A": "X"}, "eigenvalues": [1]}, "unknown key 'eigenvalues'"),
