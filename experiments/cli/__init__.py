@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the answer is no (or a run failed), 2 bad input, 130 inter
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 
@@ -61,6 +62,9 @@ def main() -> None:
     """Entry point of the console script: turns bad input into one sentence and an exit code."""
     if sys.stdout is None:
         fail("there is no standard output to write to: it was closed before the start", 2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that is not UTF-8 shows a question mark for what it lacks
+            stream.reconfigure(errors="replace")
     try:
         code = app(prog_name="qattn", standalone_mode=False)
         sys.stdout.flush()  # here, where a full disk is still one sentence, and not at the interpreter's end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,5 +41,6 @@ def check_resume(resume: bool, fresh: bool) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Strict JSON: a NaN would be a bug, so it raises ``ValueError``."""
-    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    """Strict JSON: a NaN would be a bug, so it raises ``ValueError``. Escapes alone where the output is not UTF-8."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    print(json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False))

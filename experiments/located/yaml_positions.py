@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,12 @@ class Override:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise UserError(f"--set {text}: expected key.path=value, such as training.steps=100, got '{text}'")
+        odd = re.search(r"(^|\s)#|^&", re.sub(r"'[^']*'|\"[^\"]*\"", "", value.strip()))
+        if odd:  # a comment or an anchor: YAML would drop it, or the whole value, without a word
+            raise UserError(
+                f"--set {text}: YAML reads no value from '{odd.group().strip()}' on; put the value in quotes, such as "
+                f"--set {key.strip()}='\"{value.strip()}\"'"
+            )
         return cls(key.strip(), value.strip())
 
     @property

@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments.errors import UserError
 from experiments.runs import state_file
 from experiments.runs.event_log import Event, EventLog
-from experiments.runs.json_files import read_record, write_record
+from experiments.runs.json_files import AGAIN, read_record, write_record
 
 
 @dataclass
@@ -57,7 +58,10 @@ class RunFolder:
         if not path.exists():
             return None
         needs = {"task", "model", "seed", "status", "seconds"}
-        return read_record(path, what="the record of a run", needs=needs)
+        record = read_record(path, what="the record of a run", needs=needs)
+        if record["status"] == "done" and not isinstance(record.get("val_nats"), int | float):
+            raise UserError(f"{path}: is not the record of a run (done, and val_nats is no number); {AGAIN}")
+        return record
 
     def finish(self, record: Mapping[str, Any]) -> None:
         """Mark the run done. Its training state is no longer needed, unless it failed: then the last one is kept."""

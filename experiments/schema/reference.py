@@ -99,7 +99,9 @@ as much processor time a training step to within ten. Times are those of this ma
 
 **Identity.** A run is known by a hash of all that changes its result: the task with the contents of its files, the
 model with its optimizer, the training, the seed. Names, folders, `workers`, `log_every` and `checkpoint_every` are not
-in it, so changing these never trains anything again. Editing a text does.
+in it. Editing a text trains again, as does giving a model or task of a finished folder another name or dropping it: the
+folder then refuses the file, and `qattn report RUN --models NAME --out DIR` shows a part without training. More models,
+tasks and seeds train these alone. Another `output.sample` is drawn from the trained models.
 """
 
 

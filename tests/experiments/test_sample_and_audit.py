@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from experiments import cli
+from experiments.cli.sample import answering
 from experiments.errors import UserError
 from experiments.lm.builders import load_task
 from experiments.lm.evaluate import evaluate
 from experiments.lm.generate import continue_text, likeliest
 from experiments.lm.trained_models import load, one_a_model
+from experiments.tasks.tokenizers import CharacterTokenizer, SymbolTokenizer
 
 
 def qattn(
@@ -192,3 +198,28 @@ def test_an_unknown_prompt_error_is_raised_before_any_model_runs() -> None:
 
     with pytest.raises(UserError, match="outside the vocabulary"):
         next(continue_text(None, CharacterTokenizer.fit("ab"), "abc", 3))
+
+
+def test_log_probabilities_are_the_models_own(run, trained: Path) -> None:
+    for option in ("--temperature", "--top-k", "--top-p"):
+        code, _, err = run("sample", trained / "out", "--prompt", "the", "--logprobs", 3, option, 1)
+        assert (code, f"where {option} has no effect: drop one" in err) == (2, True)
+
+
+def test_a_prompt_is_answered_by_the_models_that_can_read_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = SimpleNamespace(name="text", tokenizer=CharacterTokenizer.fit("the cat"))
+    parity = SimpleNamespace(name="parity", tokenizer=SymbolTokenizer(["0", "1"]))
+    assert answering([text, parity], "the") == [text]
+    assert "parity does not answer: the prompt: 'the' is not among" in capsys.readouterr().err
+    assert answering([text, parity], "0 1") == [parity]
+    with pytest.raises(UserError, match="the prompt"):
+        answering([text, parity], "xyz")
+
+
+def test_a_terminal_that_is_not_utf8_breaks_no_verb(trained: Path) -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    verb = [sys.executable, "-c", "from experiments.cli import main; main()"]
+    for more in (["sample", str(trained / "out"), "--tokens", "3", "--prompt", "the"], ["list"]):
+        done = subprocess.run([*verb, *more], env=environment, capture_output=True, timeout=200)
+        assert (done.returncode, done.stderr) == (0, b"")
