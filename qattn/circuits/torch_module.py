@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from qattn.circuits.ir.circuit import Circuit
@@ -44,7 +45,8 @@ class CircuitModule(nn.Module):
         start = spread * torch.rand(circuit.n_parameters, generator=generator, dtype=torch.float64)
         self.weights = nn.Parameter(start.to(dtype))
 
-    def forward(self, inputs: Tensor | None = None) -> Tensor:
+    def forward(self, inputs: Shaped[Tensor, "... inputs"] | None = None) -> Float[Tensor, "... outputs"]:
+        """Means of the words, or log-probabilities; see the class."""
         final = run(self.circuit, self.weights, inputs)
         return expectations(final, self.words) if self.words else log_probabilities(final.probabilities())
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from qattn.circuits.analyse.sensitivity import check_jacobian, metric
@@ -37,7 +37,7 @@ class Task:
     labels: np.ndarray | None = None
 
 
-def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
+def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, ...]:
     """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or
     is not normalised."""
     check_memory(qubits, 2**qubits if kind == "unitary" else 1, copies=1)
@@ -71,7 +71,8 @@ def target_of(kind: str, given: Any, qubits: int) -> np.ndarray:
     return target
 
 
-def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
+def named_target(name: str, kind: str, qubits: int) -> Shaped[np.ndarray, ...]:
+    """The numbers of a target by name."""
     size = 2**qubits
     if name == "qft":
         k = np.arange(size)
@@ -97,7 +98,9 @@ def named_target(name: str, kind: str, qubits: int) -> np.ndarray:
     return out
 
 
-def labelled(name: str, samples: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def labelled(
+    name: str, samples: int, features: int, seed: int
+) -> tuple[Float[np.ndarray, "samples features"], Int[np.ndarray, " samples"]]:
     """Angles ``(m, features)`` and labels of a small classification problem; plane data is repeated over the
     features. Raises ``ValueError`` for unknown names and for fewer than four samples, too few to hold one out."""
     if samples < 4:
@@ -181,7 +184,7 @@ class Fit:
         self.optimizer = makers[optimizer]([self.parameters], lr=lr)
         self.steps = 0
 
-    def loss(self) -> Tensor:
+    def loss(self) -> Float[Tensor, ""]:
         """Infidelity, Kullback–Leibler divergence of the target from the Born distribution, or cross entropy."""
         if self.task.kind == "classification":
             return self.cross_entropy(slice(0, self.cut))
@@ -195,13 +198,14 @@ class Fit:
             return 1 - (final.amplitudes() * self.target.conj()).sum().abs().square()
         return (torch.xlogy(self.target, self.target) - self.target * log_probabilities(final.probabilities())).sum()
 
-    def probability_of_one(self, rows: slice) -> Tensor:
+    def probability_of_one(self, rows: slice) -> Float[Tensor, " rows"]:
         """Probability of label 1: wire 0 found in |1⟩, from the mean of Z."""
         word = "Z" + "I" * (self.circuit.qubits - 1)
         mean = expectations(run(self.circuit, self.parameters, self.data[rows]), [word])[:, 0]
         return (1 - mean) / 2
 
-    def cross_entropy(self, rows: slice) -> Tensor:
+    def cross_entropy(self, rows: slice) -> Float[Tensor, ""]:
+        """Mean cross entropy of some samples, probabilities kept away from 0 and 1 by rounding."""
         tiny = torch.finfo(self.parameters.dtype).eps
         return torch.nn.functional.binary_cross_entropy(
             self.probability_of_one(rows).clamp(tiny, 1 - tiny), self.labels[rows]
@@ -267,12 +271,15 @@ class Fit:
         self.steps = steps
 
     def restore(self, parameters: Tensor, optimizer: dict[str, Any]) -> None:
+        """Put parameters and the optimiser's state back."""
         with torch.no_grad():
             self.parameters.copy_(parameters)
         self.optimizer.load_state_dict(optimizer)
 
 
-def shift_gap(circuit: Circuit, parameters: Tensor, word: str | None = None, inputs: Tensor | None = None) -> float:
+def shift_gap(
+    circuit: Circuit, parameters: Float[Tensor, " parameters"], word: str | None = None, inputs: Tensor | None = None
+) -> float:
     """Largest difference between our gradient of a Pauli word's mean and PennyLane's parameter-shift rule."""
     from qattn.circuits.simulate import pennylane_device
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Float
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit
@@ -28,14 +29,16 @@ class Estimate:
     high: float
 
 
-def mean_of(samples: np.ndarray) -> Estimate:
+def mean_of(samples: Float[np.ndarray, " samples"]) -> Estimate:
     """The mean with a normal 95 % interval; exact numbers (no spread) give an interval of width 0."""
     center, half = float(samples.mean()), 1.96 * float(samples.std(ddof=1)) / math.sqrt(len(samples))
     return Estimate(center, center - half, center + half)
 
 
 @torch.no_grad()
-def sampled_states(circuit: Circuit, samples: int, seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
+def sampled_states(
+    circuit: Circuit, samples: int, seed: int, dtype: torch.dtype = torch.float32
+) -> Complex[Tensor, "samples dim"]:
     """States ``(samples, 2ⁿ)`` for parameters drawn uniformly from [0, 2π).
 
     Raises ``ValueError`` for noise, for inputs that ``circuit.with_inputs`` has not fixed, and for more than memory.
@@ -50,12 +53,12 @@ def sampled_states(circuit: Circuit, samples: int, seed: int, dtype: torch.dtype
     return torch.cat(parts) if parts else torch.zeros(0, 2**circuit.qubits)
 
 
-def haar_bins(dimension: int, bins: int = BINS) -> np.ndarray:
+def haar_bins(dimension: int, bins: int = BINS) -> Float[np.ndarray, " bins"]:
     """Probability of each fidelity bin between Haar-random states: (1 - low)**(N-1) - (1 - high)**(N-1)."""
     return np.exp(haar_log_bins(dimension, bins))
 
 
-def haar_log_bins(dimension: int, bins: int = BINS) -> np.ndarray:
+def haar_log_bins(dimension: int, bins: int = BINS) -> Float[np.ndarray, " bins"]:
     """Logarithms of ``haar_bins``: finite also where the probability is below the smallest float, from 8 qubits on."""
     edges = np.linspace(0, 1, bins + 1)
     low = np.log1p(-edges[:-1])
@@ -63,7 +66,7 @@ def haar_log_bins(dimension: int, bins: int = BINS) -> np.ndarray:
     return (dimension - 1) * low + np.log1p(-np.exp((dimension - 1) * (high - low)))
 
 
-def divergence(fidelities: np.ndarray, dimension: int, bins: int = BINS) -> Estimate:
+def divergence(fidelities: Float[np.ndarray, " pairs"], dimension: int, bins: int = BINS) -> Estimate:
     """KL divergence of a fidelity histogram from Haar's, in nats, with the delta-method 95 % interval.
 
     The plug-in estimate is biased upward by about (occupied bins - 1) / (2 samples); ``haar_floor`` is what Haar
@@ -95,7 +98,7 @@ def haar_floor(dimension: int, pairs: int = PAIRS, bins: int = BINS, seed: int =
     return float(np.mean([divergence(d, dimension, bins).value for d in draws]))
 
 
-def purities(states: Tensor) -> Tensor:
+def purities(states: Complex[Tensor, "batch dim"]) -> Float[Tensor, "batch qubits"]:
     """Tr ρₖ² of every wire: ``(batch, n)``."""
     n = (states.shape[-1] - 1).bit_length()
     out = []
@@ -105,7 +108,7 @@ def purities(states: Tensor) -> Tensor:
     return torch.stack(out, -1)
 
 
-def meyer_wallach(states: Tensor) -> Tensor:
+def meyer_wallach(states: Complex[Tensor, "batch dim"]) -> Float[Tensor, " batch"]:
     """Q = 2 (1 - mean over wires of Tr ρₖ²), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
     4)."""
     return 2 * (1 - purities(states).mean(-1))
@@ -121,7 +124,7 @@ def entangling_capability(circuit: Circuit, samples: int = PAIRS, seed: int = 0)
     return mean_of(meyer_wallach(sampled_states(circuit, samples, seed).to(torch.complex128)).numpy())
 
 
-def entropy(states: Tensor, wires: list[int]) -> Tensor:
+def entropy(states: Complex[Tensor, "batch dim"], wires: list[int]) -> Float[Tensor, " batch"]:
     """Entanglement entropy across the cut around ``wires``, in nats, ``(batch,)``.
 
     The gradient at product states, where λ log λ has an infinite slope, is 0 (its limit along smooth

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from qattn.circuits.ir.circuit import Circuit
 from qattn.circuits.ir.spec import with_noise
@@ -15,7 +16,7 @@ from qattn.circuits.simulate.statevector import run
 MOST_QUBITS = 8  # a density matrix of 8 qubits is as large as a state of 16
 
 
-def divergence(p: np.ndarray, q: np.ndarray) -> float:
+def divergence(p: Float[np.ndarray, " outcomes"], q: Float[np.ndarray, " outcomes"]) -> float:
     """Kullback–Leibler divergence of q from p in nats; infinite where q misses what p has is refused by a floor at
     the smallest float."""
     used = p > 0

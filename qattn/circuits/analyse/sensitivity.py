@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Float
 from scipy.stats import linregress
 from torch import Tensor
 
@@ -21,12 +22,15 @@ from qattn.circuits.simulate.statevector import run
 Loss = Callable[[Tensor], Tensor]  # parameters (batch, P) -> losses (batch,)
 
 
-def uniform(circuit: Circuit, samples: int, seed: int) -> Tensor:
+def uniform(circuit: Circuit, samples: int, seed: int) -> Float[Tensor, "samples parameters"]:
+    """Parameters drawn uniformly from [0, 2π) from a seeded generator."""
     generator = torch.Generator().manual_seed(seed)
     return 2 * math.pi * torch.rand(samples, circuit.n_parameters, generator=generator, dtype=torch.float64)
 
 
-def gradient_samples(circuit: Circuit, word: str, samples: int = 500, seed: int = 0) -> Tensor:
+def gradient_samples(
+    circuit: Circuit, word: str, samples: int = 500, seed: int = 0
+) -> Float[Tensor, "samples parameters"]:
     """Gradients ``(samples, P)`` of the mean of a Pauli word at uniform parameters, all in one backward pass."""
     if circuit.n_parameters == 0:
         raise ValueError("gradients need a circuit with parameters, this one has none")
@@ -79,7 +83,9 @@ def check_jacobian(circuit: Circuit) -> None:
     check_memory(circuit.qubits, 2 ** (circuit.qubits + 1), copies=3)
 
 
-def state_jacobian(circuit: Circuit, parameters: Tensor) -> tuple[Tensor, Tensor]:
+def state_jacobian(
+    circuit: Circuit, parameters: Float[Tensor, " parameters"]
+) -> tuple[Complex[Tensor, " dim"], Complex[Tensor, "dim parameters"]]:
     """The state ``(N,)`` and its derivatives ``(N, P)`` in every parameter. Raises ``ValueError`` without
     parameters."""
     if circuit.n_parameters == 0:
@@ -93,7 +99,7 @@ def state_jacobian(circuit: Circuit, parameters: Tensor) -> tuple[Tensor, Tensor
     return state_vector(circuit, parameters), torch.complex(jacobian[:, 0], jacobian[:, 1])
 
 
-def metric(circuit: Circuit, parameters: Tensor) -> Tensor:
+def metric(circuit: Circuit, parameters: Float[Tensor, " parameters"]) -> Float[Tensor, "parameters parameters"]:
     """Fubini–Study metric ``(P, P)``: Re(⟨∂ᵢψ|∂ⱼψ⟩ − ⟨∂ᵢψ|ψ⟩⟨ψ|∂ⱼψ⟩); a quarter of the quantum
     Fisher information."""
     psi, tangent = state_jacobian(circuit, parameters)
@@ -101,7 +107,9 @@ def metric(circuit: Circuit, parameters: Tensor) -> Tensor:
     return (tangent.mH @ tangent - overlap[:, None] * overlap.conj()[None, :]).real
 
 
-def classical_fisher(circuit: Circuit, parameters: Tensor) -> Tensor:
+def classical_fisher(
+    circuit: Circuit, parameters: Float[Tensor, " parameters"]
+) -> Float[Tensor, "parameters parameters"]:
     """Fisher information ``(P, P)`` of the outcome probabilities: Σₓ ∂ᵢp ∂ⱼp / p. Outcomes of probability 0
     add nothing."""
     psi, tangent = state_jacobian(circuit, parameters)
@@ -111,14 +119,18 @@ def classical_fisher(circuit: Circuit, parameters: Tensor) -> Tensor:
     return (slope * weight[:, None]).mT @ slope
 
 
-def fisher_spectrum(circuit: Circuit, samples: int = 100, seed: int = 0) -> tuple[Tensor, Tensor]:
+def fisher_spectrum(
+    circuit: Circuit, samples: int = 100, seed: int = 0
+) -> tuple[Float[Tensor, "samples parameters parameters"], Float[Tensor, " parameters"]]:
     """Classical Fisher matrices ``(samples, P, P)`` at uniform parameters and the eigenvalues ``(P,)`` of their
     mean, ascending."""
     matrices = torch.stack([classical_fisher(circuit, p) for p in uniform(circuit, samples, seed)])
     return matrices, torch.linalg.eigvalsh(matrices.mean(0))
 
 
-def effective_dimension(matrices: Tensor, data: int = 1000, gamma: float = 1.0) -> float:
+def effective_dimension(
+    matrices: Float[Tensor, "samples parameters parameters"], data: int = 1000, gamma: float = 1.0
+) -> float:
     """Effective dimension of Abbas et al. (Nature Comput. Sci. 1, 403, 2021, Eq. 2) for ``data`` samples, from
     Fisher matrices.
 
@@ -136,7 +148,9 @@ def effective_dimension(matrices: Tensor, data: int = 1000, gamma: float = 1.0) 
     return float(2 * (torch.logsumexp(halves, 0) - math.log(len(halves))) / math.log(kappa))
 
 
-def loss_slice(loss: Loss, center: Tensor, points: int = 21, width: float = math.pi, seed: int = 0) -> dict[str, list]:
+def loss_slice(
+    loss: Loss, center: Float[Tensor, " parameters"], points: int = 21, width: float = math.pi, seed: int = 0
+) -> dict[str, list]:
     """Losses on a square through ``center`` spanned by two random orthonormal directions (Li et al.,
     arXiv:1712.09913)."""
     generator = torch.Generator().manual_seed(seed)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from jaxtyping import Complex
 
 from qattn.circuits.ir.circuit import Angle, Operation, ParameterRef, row_of
 from qattn.circuits.simulate.naive import widen
@@ -91,7 +92,7 @@ def controlled_one(op: Operation, control: int) -> Operation:
     return Operation("QubitUnitary", wires, (), whole)
 
 
-def matrix_of(op: Operation) -> np.ndarray:
+def matrix_of(op: Operation) -> Complex[np.ndarray, "dim dim"]:
     """The whole matrix ``(2ᵏ, 2ᵏ)`` of an operation on k wires. Raises ``ValueError`` for free angles."""
     if any(isinstance(a, ParameterRef) for a in op.angles):
         raise ValueError(f"a modified {op.name} needs an angle that is a number")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 
 from qattn.circuits.compile.export import preparation
@@ -38,7 +39,7 @@ class CompiledText:
     outcomes: int
     floor: float = 0.0
 
-    def tokens(self, p: np.ndarray) -> np.ndarray:
+    def tokens(self, p: Float[np.ndarray, " outcomes"]) -> Float[np.ndarray, " vocab"]:
         """Probabilities ``(2ᵏ,)`` of the wires, or frequencies, as a distribution over tokens ``(vocab,)``."""
         whose = np.arange(self.outcomes) % self.vocab
         words = np.bincount(whose, np.asarray(p, float)[: self.outcomes], self.vocab)
@@ -46,7 +47,7 @@ class CompiledText:
 
     def next_token(
         self, shots: int | None = None, seed: int | None = None, device: str = "fast", noise: float = 0.0
-    ) -> np.ndarray:
+    ) -> Float[np.ndarray, " vocab"]:
         """The distribution of the next token ``(vocab,)``: exact, or estimated from shots.
 
         ``noise`` is the strength of a depolarising channel on every wire of every gate, on ``default.mixed``. Raises
@@ -111,7 +112,7 @@ def compile_text(
     return CompiledText(Circuit(k, tuple(operations)), vocab, rows, floor)
 
 
-def attention_step(theta: np.ndarray, dim: int, register: tuple[int, ...]) -> list[Operation]:
+def attention_step(theta: Shaped[np.ndarray, " angles"], dim: int, register: tuple[int, ...]) -> list[Operation]:
     """e^{iΘ}: phases as multiplexed RZ (up to a global phase), planar rotations as one multiplexed RY on the last
     wire."""
     size = 2 ** len(register)
@@ -124,14 +125,14 @@ def attention_step(theta: np.ndarray, dim: int, register: tuple[int, ...]) -> li
     return multiplexed(turns, register[:-1], register[-1], "Y")
 
 
-def prepare(start: np.ndarray, register: tuple[int, ...]) -> list[Operation]:
+def prepare(start: Shaped[np.ndarray, " dim"], register: tuple[int, ...]) -> list[Operation]:
     """|ψ₀⟩ from |0…0⟩ by gates."""
     state = np.zeros(2 ** len(register), complex)
     state[: len(start)] = start
     return preparation(state / np.linalg.norm(state), register)
 
 
-def padded(matrix: np.ndarray, size: int) -> np.ndarray:
+def padded(matrix: Shaped[np.ndarray, "dim dim"], size: int) -> Complex[np.ndarray, "size size"]:
     """``matrix`` on the first axes, the identity on the rest."""
     whole = np.eye(size, dtype=complex)
     whole[: matrix.shape[0], : matrix.shape[1]] = matrix
@@ -151,7 +152,7 @@ def compile_gates(
     return CompiledText(Circuit(k, (*operations, dilation(frame, k))), vocab, frame.shape[0], floor)
 
 
-def dilation(frame: np.ndarray, qubits: int) -> Operation:
+def dilation(frame: Shaped[np.ndarray, "rows dim"], qubits: int) -> Operation:
     """The readout's isometry, completed to a unitary on so many wires; those in front start in |0⟩ (Naimark)."""
     tall = np.zeros((2**qubits, frame.shape[1]), complex)
     tall[: frame.shape[0]] = frame
@@ -179,7 +180,7 @@ def in_double(model: Any) -> Any:
 
 
 @torch.no_grad()
-def compile_angles(exact: Any, angles: Tensor) -> CompiledText:
+def compile_angles(exact: Any, angles: Float[Tensor, "layers angles"]) -> CompiledText:
     """The circuit at one position, whose angles ``(layers, angles)`` are known."""
     frame = exact.readout.frame()
     known = {

@@ -56,12 +56,12 @@ def expect_prepared(state: Complex[np.ndarray, " n"], gates: Sequence[Operation]
     compare(np.asarray(state, complex)[None, None], applied(circuit, zero)[None], "a state's preparation")
 
 
-def applied(circuit: Circuit, states: Tensor) -> Complex[np.ndarray, "count n"]:
+def applied(circuit: Circuit, states: Complex[Tensor, "count n"]) -> Complex[np.ndarray, "count n"]:
     """The images of some states ``(count, n)`` under a circuit without free angles."""
     return run(circuit, torch.zeros(0, dtype=torch.float64), states=states).amplitudes().numpy()
 
 
-def haar_states(size: int) -> Tensor:
+def haar_states(size: int) -> Complex[Tensor, "count n"]:
     """Sixteen random states, the same ones every time."""
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(STATES, size, dtype=torch.complex128, generator=generator)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Complex, Float, Shaped
 
 from qattn.circuits.compile.export import lowered
 from qattn.circuits.compile.multiply_out import EXACT, compare
@@ -22,7 +23,7 @@ CLIFFORD_T = frozenset(["id", "x", "y", "z", "h", "s", "t", "sdg", "tdg", "rx", 
 TOFFOLI_T = 7  # T gates of a Toffoli (Nielsen and Chuang, Fig. 4.9)
 
 
-def givens(matrix: np.ndarray) -> Circuit:
+def givens(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
     """An orthogonal or unitary ``(d, d)`` matrix as a network of nearest-neighbour RBS gates on d wires, one
     excitation.
 
@@ -69,7 +70,7 @@ def givens(matrix: np.ndarray) -> Circuit:
     return Circuit(d, made)
 
 
-def one_excitation(operations: Sequence[Operation], wires: int) -> np.ndarray:
+def one_excitation(operations: Sequence[Operation], wires: int) -> Complex[np.ndarray, "wires wires"]:
     """The matrix ``(wires, wires)`` of a Givens network on the states with one excitation, multiplied out."""
     whole = np.eye(wires, dtype=complex)
     for op in operations:
@@ -82,13 +83,13 @@ def one_excitation(operations: Sequence[Operation], wires: int) -> np.ndarray:
     return whole
 
 
-def unary_block(circuit: Circuit, states: np.ndarray) -> np.ndarray:
+def unary_block(circuit: Circuit, states: Complex[np.ndarray, "dim dim"]) -> np.ndarray:
     """The one-excitation block of a matrix given in the whole 2ᵈ space (for checking small networks)."""
     index = [1 << (circuit.qubits - 1 - k) for k in range(circuit.qubits)]
     return states[np.ix_(index, index)]
 
 
-def dense(matrix: np.ndarray) -> Circuit:
+def dense(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
     """A unitary on n qubits as one QubitUnitary; ``elementary`` takes it apart. Raises ``ValueError`` when it is not
     unitary."""
     n = (matrix.shape[0] - 1).bit_length()
@@ -96,7 +97,7 @@ def dense(matrix: np.ndarray) -> Circuit:
     return Circuit(max(n, 1), (Operation("QubitUnitary", tuple(range(n)), (), np.asarray(matrix, complex)),))
 
 
-def diagonal(phases: np.ndarray) -> Circuit:
+def diagonal(phases: Shaped[np.ndarray, " dim"]) -> Circuit:
     """exp(i phases), ``(2ⁿ,)``, as a network of multiplexed RZ: 2ⁿ - 1 rotations, up to a global phase (Möttönen
     2004)."""
     n = (len(phases) - 1).bit_length()
@@ -105,7 +106,7 @@ def diagonal(phases: np.ndarray) -> Circuit:
     return Circuit(n, tuple(multiplexed_phases(np.asarray(phases, float), tuple(range(n)))))
 
 
-def multiplexed_phases(phases: np.ndarray, wires: Sequence[int]) -> list[Operation]:
+def multiplexed_phases(phases: Float[np.ndarray, " dim"], wires: Sequence[int]) -> list[Operation]:
     """Phases on wires as RZ and CNOT. On pairs: mean and half difference; the difference is a multiplexed RZ on the
     last wire."""
     if len(wires) == 0:
@@ -115,7 +116,9 @@ def multiplexed_phases(phases: np.ndarray, wires: Sequence[int]) -> list[Operati
     return [*turn, *multiplexed_phases((even + odd) / 2, wires[:-1])]
 
 
-def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: str) -> list[Operation]:
+def multiplexed(
+    angles: Float[np.ndarray, " controlled"], controls: Sequence[int], target: int, axis: str
+) -> list[Operation]:
     """A rotation of ``target`` about Y or Z whose angle is chosen by the controls' basis state ``(2ᵏ,)``, as 2ᵏ
     rotations and 2ᵏ CNOTs in the order of a Gray code (Möttönen et al., PRL 93, 130502, 2004)."""
     k = len(controls)
@@ -133,7 +136,7 @@ def multiplexed(angles: np.ndarray, controls: Sequence[int], target: int, axis: 
     return made
 
 
-def walsh_hadamard(values: np.ndarray) -> np.ndarray:
+def walsh_hadamard(values: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
     """Sums of ``(2ᵏ,)`` numbers with the signs (−1)^(bits in common of the two indices)."""
     out, size = values, 1
     while size < len(values):
@@ -143,7 +146,7 @@ def walsh_hadamard(values: np.ndarray) -> np.ndarray:
     return out
 
 
-def effective_angles(operations: Sequence[Operation], controls: Sequence[int]) -> np.ndarray:
+def effective_angles(operations: Sequence[Operation], controls: Sequence[int]) -> Float[np.ndarray, " controlled"]:
     """The angle by which rotations and CNOTs of one target turn it, for every basis state of the controls.
 
     X before and after a rotation about Y or Z turns its sign, so every angle counts with the parity of the controls
@@ -196,6 +199,7 @@ def moved(states: list[int], controls: int, bit: int) -> list[int]:
 
 
 def controlled_not(controls: int, bit: int, n: int) -> Operation:
+    """X on a bit of n, controlled by the bits of a mask, as the smallest gate there is for it."""
     wires = [n - 1 - b for b in reversed(range(n)) if controls >> b & 1] + [n - bit.bit_length()]
     names = {1: "PauliX", 2: "CNOT", 3: "Toffoli"}
     return Operation(names.get(len(wires), "MultiControlledX"), tuple(wires))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 import numpy as np
+from jaxtyping import Float
 
 from qattn.circuits.ir.circuit import Angle, Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.encode import angle_encoding
@@ -37,18 +38,22 @@ class Ansatz:
     least: int = 1
 
     def n_params(self, qubits: int, layers: int) -> int:
+        """The number of its parameters."""
         return sum(math.prod(s) for s in self.shape(qubits, layers).values())
 
 
 def ring(n: int, step: int = 1) -> list[tuple[int, int]]:
+    """Pairs (i, i + step) around a ring."""
     return [(i, (i + step) % n) for i in range(n)]
 
 
 def bricks(n: int, parity: int) -> list[tuple[int, int]]:
+    """Neighbouring pairs that begin at even (parity 0) or odd (1) wires."""
     return [(i, i + 1) for i in range(parity, n - 1, 2)]
 
 
 def strongly_entangling(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """Rot on every wire, CNOTs around a ring whose step grows from layer to layer."""
     for w in range(n):
         yield gate("Rot", w, take(), take(), take())
     if n > 1:
@@ -57,6 +62,7 @@ def strongly_entangling(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def basic_entangler(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """RX on every wire, CNOTs around a ring."""
     for w in range(n):
         yield gate("RX", w, take())
     for c, t in ring(n) if n > 2 else bricks(n, 0):
@@ -64,11 +70,13 @@ def basic_entangler(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def ry_each(n: int, take: Take) -> Iterator[Operation]:
+    """RY on every wire."""
     for w in range(n):
         yield gate("RY", w, take())
 
 
 def simplified_two_design(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """CZ and two RY on the even pairs, then on the odd ones."""
     for a, b in bricks(n, 0) + bricks(n, 1):
         yield gate("CZ", a, b)
         yield gate("RY", a, take())
@@ -76,11 +84,13 @@ def simplified_two_design(n: int, index: int, take: Take) -> Iterator[Operation]
 
 
 def qaoa_features(n: int, take: Take | None = None) -> Iterator[Operation]:
+    """Input k as an RX on wire k."""
     for w in range(n):
         yield gate("RX", w, ParameterRef(w, "inputs"))
 
 
 def qaoa_embedding(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """The features, ZZ rotations around a ring, RY on every wire."""
     yield from qaoa_features(n)
     for a, b in ring(n) if n > 2 else bricks(n, 0):
         yield Operation("MultiRZ", (a, b), (take(),))
@@ -88,6 +98,7 @@ def qaoa_embedding(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def qaoa(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """The cost of MaxCut on a ring, then the transverse field; one angle each."""
     cost, mixer = take(), take()
     for a, b in ring(n) if n > 2 else bricks(n, 0):
         yield gate("IsingZZ", a, b, cost)
@@ -96,23 +107,27 @@ def qaoa(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def hadamards(n: int, take: Take) -> Iterator[Operation]:
+    """A Hadamard on every wire."""
     for w in range(n):
         yield gate("Hadamard", w)
 
 
 def rotations(n: int, take: Take) -> Iterator[Operation]:
+    """RY and RZ on every wire."""
     for w in range(n):
         yield gate("RY", w, take())
         yield gate("RZ", w, take())
 
 
 def hardware_efficient(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """Rotations on every wire, CZ along the line."""
     yield from rotations(n, take)
     for a, b in bricks(n, 0) + bricks(n, 1):
         yield gate("CZ", a, b)
 
 
 def brickwork(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """Rot on every wire, CNOTs on even pairs and odd pairs in turn."""
     for w in range(n):
         yield gate("Rot", w, take(), take(), take())
     for a, b in bricks(n, index % 2):
@@ -125,6 +140,7 @@ def pyramid_pairs(n: int) -> list[tuple[int, int]]:
 
 
 def givens_pyramid(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """RBS gates in the order of ``pyramid_pairs``."""
     for a, b in pyramid_pairs(n):
         yield gate("SingleExcitation", a, b, take())
 
@@ -136,11 +152,13 @@ def butterfly_pairs(n: int) -> list[tuple[int, int]]:
 
 
 def butterfly(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """RBS gates in the order of ``butterfly_pairs``."""
     for a, b in butterfly_pairs(n):
         yield gate("SingleExcitation", a, b, take())
 
 
 def unary_start(n: int, take: Take) -> Iterator[Operation]:
+    """The one excitation, on wire 0."""
     yield gate("PauliX", 0)
 
 
@@ -169,6 +187,7 @@ def heisenberg(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def pairs(n: int) -> int:
+    """n(n−1)/2."""
     return n * (n - 1) // 2
 
 
@@ -306,7 +325,7 @@ def build(name: str, qubits: int, layers: int, reupload: str | None = None, star
     return Circuit(qubits, tuple(operations))
 
 
-def draw_parameters(name: str, qubits: int, layers: int, seed: int) -> np.ndarray:
+def draw_parameters(name: str, qubits: int, layers: int, seed: int) -> Float[np.ndarray, " parameters"]:
     """Parameters uniform in [0, 2π), from a seeded generator."""
     return np.random.default_rng(seed).uniform(0, 2 * np.pi, find(name).n_params(qubits, layers))
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Shaped
 from numpy.typing import ArrayLike
 
 from qattn.circuits.ir.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, complex_of, constant, phase
@@ -82,14 +83,17 @@ class Circuit:
         return self._derived[key]
 
     def slots(self, source: str = "parameters") -> list[ParameterRef]:
+        """The angles read from a source, ``"parameters"`` or ``"inputs"``, gate by gate."""
         return [a for op in self.operations for a in op.angles if isinstance(a, ParameterRef) and a.source == source]
 
     @property
     def n_parameters(self) -> int:
+        """How many trainable parameters there are."""
         return max(len(self.names), self.highest("parameters"))
 
     @property
     def n_inputs(self) -> int:
+        """How many numbers of data the circuit reads."""
         return 2**self.qubits if self.amplitude_inputs else self.highest("inputs")
 
     def highest(self, source: str) -> int:
@@ -98,6 +102,7 @@ class Circuit:
 
     @property
     def noisy(self) -> bool:
+        """Whether there is a noise channel, so that states become density matrices."""
         return any(op.name in CHANNELS for op in self.operations)
 
     def shape(self) -> dict[str, tuple[int, ...]]:
@@ -122,7 +127,7 @@ class Circuit:
         """The same circuit with operations appended."""
         return replace(self, operations=(*self.operations, *operations), _derived={})
 
-    def with_inputs(self, inputs: np.ndarray) -> Circuit:
+    def with_inputs(self, inputs: Shaped[np.ndarray, ...]) -> Circuit:
         """The circuit for given data: input slots become numbers, amplitudes the start; parameters stay free."""
         values = np.asarray(inputs).ravel()
         expect_shape("inputs", values.shape, (self.n_inputs,))
@@ -136,7 +141,7 @@ class Circuit:
         given = self.with_inputs(np.asarray(inputs))
         return Circuit(self.qubits, given.filled("parameters", values), given.initial)
 
-    def filled(self, source: str, values: np.ndarray) -> tuple[Operation, ...]:
+    def filled(self, source: str, values: Shaped[np.ndarray, " values"]) -> tuple[Operation, ...]:
         """The operations with the slots of one source replaced by numbers."""
 
         def number(angle: Angle) -> Angle:
@@ -178,6 +183,7 @@ def unknown_gate(name: str) -> str:
 
 
 def expect_shape(what: str, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Raise ``ValueError`` unless the shapes are equal."""
     if tuple(got) != tuple(expected):
         raise ValueError(f"{what} need shape {tuple(expected)}, got {tuple(got)}")
 
@@ -219,6 +225,7 @@ def check(op: Operation, qubits: int, place: int) -> None:
 
 
 def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
+    """Raise ``ValueError`` unless ``matrix`` is unitary on so many wires, within ``UNITARITY``."""
     size = 2**wires
     if matrix is None or matrix.shape != (size, size):
         raise ValueError(
@@ -232,6 +239,7 @@ def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
 
 
 def check_phases(diagonal: np.ndarray | None, wires: int, where: str) -> None:
+    """Raise ``ValueError`` unless ``diagonal`` holds 2ᵏ numbers of modulus 1 for k wires, within ``UNITARITY``."""
     if diagonal is None or diagonal.shape != (2**wires,):
         raise ValueError(
             f"{where}: expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}"
@@ -241,7 +249,8 @@ def check_phases(diagonal: np.ndarray | None, wires: int, where: str) -> None:
         raise ValueError(f"{where}: the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
 
 
-def check_state(state: np.ndarray, qubits: int) -> None:
+def check_state(state: Shaped[np.ndarray, ...], qubits: int) -> None:
+    """Raise ``ValueError`` unless ``state`` has 2ⁿ amplitudes of norm 1, within 10⁻⁶."""
     expect_shape("amplitudes", np.shape(state), (2**qubits,))
     norm = float(np.linalg.norm(state))
     if not abs(norm - 1) <= 1e-6:
@@ -260,6 +269,7 @@ def depth(operations: Iterable[Operation], qubits: int) -> int:
 
 @lru_cache(maxsize=256)
 def multi_rz(wires: int) -> Gate:
+    """exp(−iφ/2 Z⊗…⊗Z) as a row of the gate table."""
     parity = torch.tensor([bin(i).count("1") % 2 for i in range(2**wires)])
 
     def diagonal(t: torch.Tensor) -> torch.Tensor:
@@ -270,6 +280,7 @@ def multi_rz(wires: int) -> Gate:
 
 @lru_cache(maxsize=256)
 def pauli_rot(word: str) -> Gate:
+    """exp(−iφ/2 P) for a Pauli word P as a row of the gate table."""
     whole = pauli_matrix(word)
 
     def matrix(t: torch.Tensor) -> torch.Tensor:
@@ -282,7 +293,7 @@ def pauli_rot(word: str) -> Gate:
     return Gate("PauliRot", len(word), 1, "dense", matrix)
 
 
-def pauli_matrix(word: str) -> np.ndarray:
+def pauli_matrix(word: str) -> Complex[np.ndarray, "dim dim"]:
     """The tensor product of Pauli matrices named by ``word``, first letter on the most significant wire."""
     single = {
         "I": np.eye(2),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Complex
 
 from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, check_state, expect_shape, gate
 
@@ -27,7 +28,7 @@ def basis_encoding(bits: Sequence[int], qubits: int) -> list[Operation]:
     return [gate("PauliX", w) for w, bit in enumerate(bits) if bit]
 
 
-def amplitudes(values: Sequence[complex], qubits: int, normalize: bool = False) -> np.ndarray:
+def amplitudes(values: Sequence[complex], qubits: int, normalize: bool = False) -> Complex[np.ndarray, " dim"]:
     """A state vector from given amplitudes. Raises ``ValueError`` unless there are 2ⁿ of them with norm 1 (or
     ``normalize``)."""
     state = np.asarray(values, complex)

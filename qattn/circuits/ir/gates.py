@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import linear
 
@@ -41,17 +42,17 @@ class Gate:
     qasm: str | None = None
 
 
-def complex_of(real: Tensor) -> torch.dtype:
+def complex_of(real: Float[Tensor, ...]) -> torch.dtype:
     """complex64 for float32, complex128 for float64: the precision of the angles decides, nothing is promoted."""
     return torch.complex64 if real.dtype == torch.float32 else torch.complex128
 
 
-def phase(angle: Tensor) -> Tensor:
+def phase(angle: Float[Tensor, ...]) -> Complex[Tensor, ...]:
     """exp(i angle), elementwise, in the precision of ``angle``."""
     return torch.complex(torch.cos(angle), torch.sin(angle))
 
 
-def grid(rows: list[list[Any]], like: Tensor) -> Tensor:
+def grid(rows: list[list[Any]], like: Float[Tensor, "*batch"]) -> Shaped[Tensor, "*batch rows rows"]:
     """Stack entries (tensors of the shape of ``like``, or numbers) into matrices ``(..., K, K)``; real when every
     entry is real."""
     entries = [entry for row in rows for entry in row]
@@ -78,24 +79,28 @@ def constant(rows: Sequence[Any] | np.ndarray) -> MatrixOf:
     return matrix
 
 
-def rx(t: Tensor) -> Tensor:
+def rx(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
+    """exp(−iθ/2 X)."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     zero = torch.zeros_like(c)
     off = torch.complex(zero, -s)
     return grid([[c, off], [off, c]], c)
 
 
-def ry(t: Tensor) -> Tensor:
+def ry(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
+    """exp(−iθ/2 Y)."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     return grid([[c, -s], [s, c]], c)
 
 
-def rz(t: Tensor) -> Tensor:
+def rz(t: Float[Tensor, "*batch angles"]) -> Complex[Tensor, "*batch rows"]:
+    """exp(−iθ/2 Z), its diagonal."""
     half = t[..., 0] / 2
     return phase(torch.stack([-half, half], -1))
 
 
-def phase_shift(t: Tensor) -> Tensor:
+def phase_shift(t: Float[Tensor, "*batch angles"]) -> Complex[Tensor, "*batch rows"]:
+    """diag(1, exp(iφ)), its diagonal."""
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
@@ -117,20 +122,22 @@ ROT_ENTRIES = 0.5 * torch.tensor(
 )
 
 
-def rot(t: Tensor) -> Tensor:
+def rot(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
     """RZ(ω) RY(θ) RZ(φ), the general rotation of SU(2), for angles (φ, θ, ω)."""
     arguments = linear(t, ROT_ARGUMENTS.to(t))
     waves = torch.cat([torch.cos(arguments), torch.sin(arguments)], -1)
     return torch.view_as_complex(linear(waves, ROT_ENTRIES.to(t)).unflatten(-1, (2, 2, 2)))
 
 
-def u3(t: Tensor) -> Tensor:
+def u3(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
+    """The rotation (θ, φ, δ) whose first entry is real."""
     theta, phi, delta = t.unbind(-1)
     c, s = torch.cos(theta / 2), torch.sin(theta / 2)
     return grid([[c, -phase(delta) * s], [phase(phi) * s, phase(phi + delta) * c]], c)
 
 
-def u2(t: Tensor) -> Tensor:
+def u2(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
+    """U3(π/2, φ, δ)."""
     return u3(torch.cat([torch.full_like(t[..., :1], math.pi / 2), t], -1))
 
 
@@ -146,30 +153,32 @@ def ising(sign: int) -> MatrixOf:
     return matrix
 
 
-def ising_zz(t: Tensor) -> Tensor:
+def ising_zz(t: Float[Tensor, "*batch angles"]) -> Complex[Tensor, "*batch rows"]:
+    """exp(−iφ/2 ZZ), its diagonal."""
     half = t[..., 0] / 2
     return phase(torch.stack([-half, half, half, -half], -1))
 
 
-def ising_xy(t: Tensor) -> Tensor:
+def ising_xy(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
+    """exp(iφ/4 (XX + YY))."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     off = torch.complex(torch.zeros_like(c), s)
     return grid([[1, 0, 0, 0], [0, c, off, 0], [0, off, c, 0], [0, 0, 0, 1]], c)
 
 
-def pswap(t: Tensor) -> Tensor:
+def pswap(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
     """SWAP with the phase exp(iφ) on what it moves."""
     e = phase(t[..., 0])
     return grid([[1, 0, 0, 0], [0, 0, e, 0], [0, e, 0, 0], [0, 0, 0, 1]], t[..., 0])
 
 
-def single_excitation(t: Tensor) -> Tensor:
+def single_excitation(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
     """Planar rotation of |01⟩ and |10⟩ by half the angle: the reconfigurable beam splitter RBS(angle/2)."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     return grid([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]], c)
 
 
-def double_excitation(t: Tensor) -> Tensor:
+def double_excitation(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
     """Planar rotation of |0011⟩ and |1100⟩ by half the angle."""
     c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
     rows: list[list[Any]] = [[float(i == j) for j in range(16)] for i in range(16)]

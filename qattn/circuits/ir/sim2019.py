@@ -23,17 +23,20 @@ def published() -> dict:
 
 
 def each(names: str, wires: range | list[int], take: Take) -> Iterator[Operation]:
+    """Named gates, one after the other, on every wire; all but Hadamards take a parameter."""
     for name in names.split():
         for w in wires:
             yield gate(name, w, *([take()] if name != "Hadamard" else []))
 
 
 def entangle(name: str, pairs: list[tuple[int, int]], take: Take) -> Iterator[Operation]:
+    """One gate on every pair (control, target); controlled rotations take a parameter."""
     for control, target in pairs:
         yield gate(name, control, target, *([take()] if name.startswith("CR") else []))
 
 
 def ladder(n: int) -> list[tuple[int, int]]:
+    """Control i, target i − 1, from the last wire up."""
     return [(i, i - 1) for i in range(n - 1, 0, -1)]
 
 
@@ -48,14 +51,17 @@ def downward(n: int) -> list[tuple[int, int]]:
 
 
 def all_pairs(n: int) -> list[tuple[int, int]]:
+    """Every ordered pair, from the last control up."""
     return [(c, t) for c in reversed(range(n)) for t in reversed(range(n)) if c != t]
 
 
 def even(n: int) -> list[tuple[int, int]]:
+    """Control i + 1, target i, for even i."""
     return [(i + 1, i) for i in range(0, n - 1, 2)]
 
 
 def odd(n: int) -> list[tuple[int, int]]:
+    """Control i + 1, target i, for odd i."""
     return [(i + 1, i) for i in range(1, n - 1, 2)]
 
 
@@ -77,21 +83,26 @@ def rotated_then(
 
 
 def hadamard_cz(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """Circuit 9: Hadamards, CZ on a ladder, RX."""
     yield from each("Hadamard", range(n), take)
     yield from entangle("CZ", ladder(n), take)
     yield from each("RX", range(n), take)
 
 
 def cz_ring(n: int, index: int, take: Take) -> Iterator[Operation]:
+    """Circuit 10: CZ around a ring, RY."""
     yield from entangle("CZ", ladder(n) + ([(n - 1, 0)] if n > 2 else []), take)
     yield from each("RY", range(n), take)
 
 
 def ry_each(n: int, take: Take) -> Iterator[Operation]:
+    """RY on every wire."""
     yield from each("RY", range(n), take)
 
 
 def inner_rotations(name: str) -> Layer:
+    """Circuits 11 and 12: RY RZ, even pairs, RY RZ on the inner wires, odd pairs."""
+
     def layer(n: int, index: int, take: Take) -> Iterator[Operation]:
         yield from each("RY RZ", range(n), take)
         yield from entangle(name, even(n), take)
@@ -102,6 +113,8 @@ def inner_rotations(name: str) -> Layer:
 
 
 def two_rings(name: str) -> Layer:
+    """Circuits 13 to 15: RY and a ring, twice."""
+
     def layer(n: int, index: int, take: Take) -> Iterator[Operation]:
         yield from each("RY", range(n), take)
         yield from entangle(name, upward(n), take)
@@ -135,6 +148,7 @@ SIM_LAYERS: dict[int, Layer] = {
 
 
 def sim_before(number: int) -> Callable[[int, Take], Iterator[Operation]] | None:
+    """What stands in front of the layers: RY on every wire for circuit 10, else nothing."""
     return ry_each if number == 10 else None
 
 

@@ -261,6 +261,7 @@ def read_inputs(circuit: Circuit, data: Mapping[str, Any], encode: Any) -> np.nd
 
 
 def noise_options(data: Any) -> dict[str, Any]:
+    """The arguments of ``with_noise`` from the ``noise`` key."""
     known(data, ("kind", "p", "after"), "noise")
     return {
         "kind": str(data.get("kind")),

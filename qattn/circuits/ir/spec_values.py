@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Complex, Shaped
 
 
 def known(data: Any, allowed: Sequence[str], where: str) -> None:
@@ -59,7 +60,7 @@ def complex_number(value: Any, where: str) -> complex:
     return complex(number(value, where))
 
 
-def array_of(value: Any, depth: int, where: str) -> np.ndarray:
+def array_of(value: Any, depth: int, where: str) -> Complex[np.ndarray, ...]:
     """Nested lists of complex numbers, ``depth`` levels deep."""
     if not isinstance(value, list | tuple) or not value:
         raise ValueError(f"{where}: expected a list of numbers, got {value!r}")
@@ -71,7 +72,7 @@ def array_of(value: Any, depth: int, where: str) -> np.ndarray:
     return np.stack(rows)
 
 
-def pairs(values: np.ndarray) -> list[Any]:
+def pairs(values: Shaped[np.ndarray, ...]) -> list[Any]:
     """The inverse of ``array_of``: nested lists with ``[re, im]`` for every complex number."""
     if values.ndim > 1:
         return [pairs(v) for v in values]

@@ -25,6 +25,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:
+        """The final states ``(2ⁿ, batch)``; slices of the batch go through all steps one after the other."""
         batch = left.shape[1]
         parts = slices(n, batch, left.dtype)
         keep = any(ctx.needs_input_grad) and len(script.steps) * 2**n * batch * left.dtype.itemsize <= KEEP_BYTES
@@ -49,6 +50,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, cotangent: Tensor):
+        """Gradients of the start and of the tensors of all steps."""
         differentiated_once()
         out, left, right, *tensors = ctx.saved_tensors
         script, n = ctx.script, ctx.n
@@ -97,11 +99,13 @@ def join(total: Tensor | None, part: Tensor, step: Step) -> Tensor:
 
 
 def slices(n: int, batch: int, dtype: torch.dtype) -> list[slice]:
+    """The batch in pieces whose states stay in the cache."""
     width = max(LEAST_COLUMNS, SLICE_BYTES // (2**n * dtype.itemsize))
     return [slice(low, min(low + width, batch)) for low in range(0, batch, width)]
 
 
 def outer(a: Tensor, c: Tensor) -> Tensor:
+    """Column-wise tensor product of ``(a, batch)`` and ``(c, batch)``: ``(a c, batch)``."""
     return (a.unsqueeze(1) * c.unsqueeze(0)).flatten(0, 1)
 
 
@@ -116,6 +120,7 @@ def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Te
 
 
 def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+    """``multiply`` for a matrix of the states' own dtype."""
     before, size = 2**offset, 2**width
     inner = psi.numel() // (before * size)
     if before == 1:
@@ -139,6 +144,7 @@ def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> 
 
 
 def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns: slice) -> Tensor:
+    """One step applied to a slice of the batch."""
     if step.kind == "gather":
         assert step.index is not None
         return psi.index_select(0, step.index)
@@ -209,6 +215,7 @@ def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
 def single_backward(
     step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The backward pass of one gate on wires anywhere."""
     inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
     if before is None:
         before = single(step, psi, n, inverse)

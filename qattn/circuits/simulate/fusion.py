@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, row_of
@@ -89,6 +90,7 @@ def stages_of(circuit: Circuit, flags: tuple[bool, ...], skip: set[int], limit: 
 
 
 def accepts(stage: Stage, kind: str, wires: tuple[int, ...], limit: int) -> bool:
+    """Whether an operation can join the window."""
     if stage.kind != "dense":
         return stage.kind == kind
     touching = [c for c in stage.clusters if c & set(wires)]
@@ -120,7 +122,7 @@ def windows_of(circuit: Circuit, stage: Stage, limit: int) -> tuple[list[Window]
     return windows, layout
 
 
-def order_of(layout: list[int], n: int) -> np.ndarray:
+def order_of(layout: list[int], n: int) -> Int[np.ndarray, " dim"]:
     """Basis state stored at each position when the wires are ordered as ``layout`` (most significant first)."""
     positions = np.arange(2**n)
     basis = np.zeros(2**n, dtype=np.int64)
@@ -129,7 +131,7 @@ def order_of(layout: list[int], n: int) -> np.ndarray:
     return basis
 
 
-def permuted(circuit: Circuit, place: int, basis: np.ndarray) -> np.ndarray:
+def permuted(circuit: Circuit, place: int, basis: Int[np.ndarray, " dim"]) -> Int[np.ndarray, " dim"]:
     """Where a permutation gate sends each basis state of ``basis``."""
     op, n = circuit.operations[place], circuit.qubits
     row = row_of(op)
@@ -168,6 +170,7 @@ def plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: int = 
 
 
 def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: int) -> Plan:
+    """The steps, made anew."""
     n = circuit.qubits
     prefix, skip = prefix_of(circuit) if product else ((), set())
     natural = np.arange(2**n)
@@ -231,5 +234,6 @@ def alike_of(steps: list[Step], circuit: Circuit) -> tuple[tuple[int, tuple[int,
     return tuple((width, tuple(places), tuple(gates)) for (width, _), (places, gates) in found.items())
 
 
-def is_natural(sigma: np.ndarray) -> bool:
+def is_natural(sigma: Int[np.ndarray, " dim"]) -> bool:
+    """Whether a permutation of basis states is the identity."""
     return np.array_equal(sigma, np.arange(len(sigma)))

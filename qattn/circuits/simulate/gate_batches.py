@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Angle, Circuit, ParameterRef, expect_shape, row_of
@@ -28,7 +29,7 @@ class Group:
     part: int | None  # all from the constants (0), the parameters (1) or the inputs (2), counted from that part's start
     run: tuple[int, int] | None  # the places when they are consecutive: a slice is cheaper than a gather
 
-    def pick(self, values: Tensor) -> Tensor:
+    def pick(self, values: Float[Tensor, "... values"]) -> Float[Tensor, "... picked"]:
         """This group's angles in a row, from its part or from the whole pool."""
         if self.run == (0, values.shape[-1]):
             return values
@@ -37,7 +38,9 @@ class Group:
         return values.index_select(-1, self.index.flatten().to(values.device))
 
 
-def batched_flags(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> tuple[bool, ...]:
+def batched_flags(
+    circuit: Circuit, parameters: Float[Tensor, "... parameters"], inputs: Shaped[Tensor, "... inputs"] | None
+) -> tuple[bool, ...]:
     """For every operation: do its angles differ from sample to sample?"""
     sources = {"parameters": parameters.dim() == 2, "inputs": inputs is not None and inputs.dim() == 2}
     key = ("flags", *sources.values())
@@ -132,6 +135,7 @@ def grouped(circuit: Circuit, flags: tuple[bool, ...]) -> Groups:
 
 
 def consecutive(places: list[int]) -> tuple[int, int] | None:
+    """First and one past the last of places that follow each other, or None."""
     if places and places == list(range(places[0], places[0] + len(places))):
         return places[0], places[0] + len(places)
     return None
@@ -165,7 +169,8 @@ class GateMatrices:
         self.rows: dict[int, tuple[Tensor, ...]] = {}
 
     @staticmethod
-    def evaluate(group: Group, values: Tensor) -> Tensor:
+    def evaluate(group: Group, values: Float[Tensor, "... values"]) -> Shaped[Tensor, "members ..."]:
+        """The stack of one group from its values."""
         if group.index.numel() == 0:
             return group.row.matrix(values.new_zeros(len(group.members), 0))
         angles = group.pick(values).unflatten(-1, group.index.shape)

@@ -7,6 +7,7 @@ Slow and simple. The fast engine is compared with it, and it serves where second
 from __future__ import annotations
 
 import torch
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, row_of
@@ -15,7 +16,9 @@ from qattn.circuits.ir.memory import check_memory
 from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, check_values
 
 
-def apply(state: Tensor, matrix: Tensor, wires: tuple[int, ...], qubits: int) -> Tensor:
+def apply(
+    state: Complex[Tensor, "batch dim"], matrix: Shaped[Tensor, "*each k k"], wires: tuple[int, ...], qubits: int
+) -> Complex[Tensor, "batch dim"]:
     """Apply a ``(K, K)`` matrix, or one a sample ``(batch, K, K)``, to wires of states ``(batch, 2ⁿ)``."""
     k, batch = len(wires), state.shape[0]
     axes = [1 + w for w in wires]
@@ -28,7 +31,7 @@ def apply(state: Tensor, matrix: Tensor, wires: tuple[int, ...], qubits: int) ->
     return tensor.reshape(batch, *(2,) * qubits).permute(back).reshape(batch, 2**qubits)
 
 
-def widen(base: Tensor, diagonal: bool, size: int) -> Tensor:
+def widen(base: Shaped[Tensor, ...], diagonal: bool, size: int) -> Shaped[Tensor, "... size size"]:
     """The whole matrix of a controlled gate from its base matrix (or diagonal)."""
     if diagonal:
         base = torch.diag_embed(base)
@@ -41,8 +44,12 @@ def widen(base: Tensor, diagonal: bool, size: int) -> Tensor:
 
 
 def start(
-    circuit: Circuit, parameters: Tensor, inputs: Tensor | None, states: Tensor | None, batch: int | None
-) -> Tensor:
+    circuit: Circuit,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None,
+    states: Shaped[Tensor, "... dim"] | None,
+    batch: int | None,
+) -> Complex[Tensor, "batch dim"]:
     """The batch of states ``(batch or 1, 2ⁿ)`` the circuit begins with."""
     dtype = complex_of(parameters)
     if states is None and circuit.amplitude_inputs:
@@ -62,8 +69,11 @@ def start(
 
 
 def state_vector(
-    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None
-) -> Tensor:
+    circuit: Circuit,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None = None,
+    states: Shaped[Tensor, "... dim"] | None = None,
+) -> Complex[Tensor, "... dim"]:
     """The final state ``(2ⁿ,)``, or ``(batch, 2ⁿ)`` when parameters, inputs or states carry a batch
     axis."""
     batch = check_values(circuit, parameters, inputs)

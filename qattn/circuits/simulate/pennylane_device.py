@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef
@@ -50,6 +51,7 @@ def operations(circuit: Circuit, parameters: Any, inputs: Any = None, broadcast:
 
 
 def convert(op: Operation, angles: Sequence[Any]) -> Any:
+    """One operation as PennyLane's, with the given angles."""
     import pennylane as qml
 
     wires = list(op.wires)
@@ -123,8 +125,11 @@ def node(
 
 
 def probabilities(
-    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
-) -> Tensor:
+    circuit: Circuit,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None = None,
+    device: str = "default.qubit",
+) -> Float[Tensor, "... dim"]:
     """Exact Born probabilities on a PennyLane device: ``(2ⁿ,)`` or ``(batch, 2ⁿ)``, also for a batch of one."""
     import pennylane as qml
 
@@ -135,8 +140,11 @@ def probabilities(
 
 
 def state_vector(
-    circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, device: str = "default.qubit"
-) -> Tensor:
+    circuit: Circuit,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None = None,
+    device: str = "default.qubit",
+) -> Shaped[Tensor, "... dim"]:
     """The final state on a PennyLane device: ``(2ⁿ,)`` or ``(batch, 2ⁿ)``."""
     import pennylane as qml
 
@@ -146,13 +154,13 @@ def state_vector(
 def expectations(
     circuit: Circuit,
     words: Sequence[str],
-    parameters: Tensor,
-    inputs: Tensor | None = None,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None = None,
     device: str = "default.qubit",
     shots: int | None = None,
     seed: int | None = None,
     diff_method: str = "best",
-) -> Tensor:
+) -> Float[Tensor, "... words"]:
     """Means of Pauli words on a PennyLane device: ``(k,)`` or ``(batch, k)``; differentiable by the device's method."""
     import pennylane as qml
 
@@ -164,13 +172,13 @@ def expectations(
 
 def samples(
     circuit: Circuit,
-    parameters: Tensor,
-    inputs: Tensor | None,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None,
     device: str,
     shots: int,
     seed: int | None = None,
     wires: Sequence[int] = (),
-) -> np.ndarray:
+) -> Int[np.ndarray, " shots"]:
     """Basis states of the given wires (all by default) drawn on a PennyLane device, as whole numbers ``(shots,)``."""
     import pennylane as qml
 
@@ -188,12 +196,18 @@ def samples(
     return bits @ (1 << np.arange(len(wires))[::-1])
 
 
-def tensor(value: Any) -> Tensor:
+def tensor(value: Any) -> Shaped[Tensor, ...]:
     """What a device returned as a tensor, in the precision it has (a Python float is float64, not torch's default)."""
     return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
 
 
-def batched(circuit: Circuit, qnode: Any, parameters: Tensor, inputs: Tensor | None, width: int) -> Tensor:
+def batched(
+    circuit: Circuit,
+    qnode: Any,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None,
+    width: int,
+) -> Shaped[Tensor, "... width"]:
     """Run sample by sample where there is a batch: one return type and shape whatever the device does with
     broadcasting."""
     batch = check_values(circuit, parameters, inputs)

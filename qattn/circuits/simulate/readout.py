@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from jaxtyping import Complex, Float, Int, Shaped
 from scipy.linalg import null_space
 from torch import Tensor
 
@@ -61,7 +62,7 @@ class Measurement:
             check_povm(self.elements, 2 ** (len(self.wires) or qubits))
 
 
-def marginal(p: Tensor, wires: Sequence[int], qubits: int) -> Tensor:
+def marginal(p: Float[Tensor, "... dim"], wires: Sequence[int], qubits: int) -> Float[Tensor, "... outcomes"]:
     """Probabilities ``(..., 2ⁿ)`` summed to the given wires, in their order."""
     if not wires or list(wires) == list(range(qubits)):
         return p
@@ -74,12 +75,12 @@ def marginal(p: Tensor, wires: Sequence[int], qubits: int) -> Tensor:
     return summed.permute(*range(len(lead)), *order).reshape(*lead, 2 ** len(wires))
 
 
-def log_probabilities(p: Tensor) -> Tensor:
+def log_probabilities(p: Float[Tensor, ...]) -> Float[Tensor, ...]:
     """log p with p = 0 held at the smallest normal number of its dtype, where value and gradient stay finite."""
     return torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))
 
 
-def expectations(final: FinalState, words: Sequence[str]) -> Tensor:
+def expectations(final: FinalState, words: Sequence[str]) -> Float[Tensor, "... words"]:
     """Means of Pauli words, one letter a wire: ``(k,)`` or ``(batch, k)``. Words of I and Z need no rotated state."""
     diagonal = [w for w in words if not set(w) & set("XY")]
     means: dict[str, Tensor] = {}
@@ -97,12 +98,12 @@ def expectations(final: FinalState, words: Sequence[str]) -> Tensor:
 
 
 @lru_cache(maxsize=8)
-def sign_table(words: tuple[str, ...]) -> Tensor:
+def sign_table(words: tuple[str, ...]) -> Float[Tensor, "words dim"]:
     """Eigenvalues ``(k, 2ⁿ)`` of words of I and Z; kept, since training asks for the same ones at every step."""
     return torch.stack([z_signs(w) for w in words])
 
 
-def z_signs(word: str) -> Tensor:
+def z_signs(word: str) -> Float[Tensor, " dim"]:
     """Eigenvalues of a word of I and Z, in the order of basis states."""
     out = torch.ones(1, dtype=torch.float64)
     for letter in word:
@@ -110,7 +111,7 @@ def z_signs(word: str) -> Tensor:
     return out
 
 
-def pauli_action(word: str) -> tuple[Tensor, Tensor]:
+def pauli_action(word: str) -> tuple[Int[Tensor, " dim"], Complex[Tensor, " dim"]]:
     """A Pauli word as (Pψ)[i] = factor[i] ψ[flip[i]]."""
     n = len(word)
     index = torch.arange(2**n)
@@ -130,7 +131,9 @@ def check_shots(shots: int, qubits: int) -> None:
     check_bytes(f"{shots} shots", shots * (64 + qubits))
 
 
-def sample(p: Tensor | np.ndarray, shots: int, seed: int | None) -> np.ndarray:
+def sample(
+    p: Float[Tensor, " dim"] | Float[np.ndarray, " dim"], shots: int, seed: int | None
+) -> Int[np.ndarray, " shots"]:
     """Basis states drawn from probabilities ``(2ⁿ,)``. Float32 rounding is mended in float64; anything worse is
     refused."""
     check_shots(shots, 1)
@@ -158,12 +161,13 @@ def check_povm(elements: np.ndarray, dimension: int) -> None:
         raise ValueError(f"povm elements must be positive, got an eigenvalue of {least:.3g}")
 
 
-def square_root(element: np.ndarray) -> np.ndarray:
+def square_root(element: Complex[np.ndarray, "dim dim"]) -> Complex[np.ndarray, "dim dim"]:
+    """The positive square root of a positive matrix."""
     values, vectors = np.linalg.eigh(element)
     return (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.conj().T
 
 
-def complete_isometry(isometry: np.ndarray) -> np.ndarray:
+def complete_isometry(isometry: Shaped[np.ndarray, "rows dim"]) -> Complex[np.ndarray, "rows rows"]:
     """A unitary whose first columns are the given isometry ``(m, d)``. Raises ``ValueError`` when its columns are
     not orthonormal."""
     d = isometry.shape[1]

@@ -66,6 +66,7 @@ def simulate(
 def read(
     circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x: Tensor | None, device: str
 ) -> dict[str, Any]:
+    """The result of a measurement as plain numbers."""
     n = circuit.qubits
     if m.kind == "expectations":
         if m.shots is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, row_of
@@ -33,26 +34,28 @@ class FinalState:
     qubits: int
     batched: bool
 
-    def amplitudes(self) -> Tensor:
+    def amplitudes(self) -> Complex[Tensor, "... dim"]:
         """States ``(batch, 2ⁿ)``, wire 0 the most significant bit; without the batch axis if there was none."""
         psi = self.natural(self.psi).mT
         return psi if self.batched else psi[0]
 
-    def probabilities(self) -> Tensor:
+    def probabilities(self) -> Float[Tensor, "... dim"]:
         """Born probabilities ``(batch, 2ⁿ)`` in the real precision of the states."""
         p = self.natural(self.density()).mT
         return p if self.batched else p[0]
 
-    def density(self) -> Tensor:
+    def density(self) -> Float[Tensor, "dim batch"]:
+        """Squared moduli ``(2ⁿ, batch)``, rows as in ``psi``."""
         return squared_modulus(self.psi)
 
-    def natural(self, rows: Tensor) -> Tensor:
+    def natural(self, rows: Shaped[Tensor, "dim batch"]) -> Shaped[Tensor, "dim batch"]:
+        """Rows put in the order of basis states."""
         if self.sigma is None:
             return rows
         place = torch.arange(len(self.sigma), device=self.sigma.device)
         return rows.index_select(0, torch.empty_like(self.sigma).scatter_(0, self.sigma, place))
 
-    def diagonal_expectations(self, values: Tensor) -> Tensor:
+    def diagonal_expectations(self, values: Float[Tensor, "words dim"]) -> Float[Tensor, "... words"]:
         """Means of diagonal observables given by their eigenvalues ``(k, 2ⁿ)``: ``(batch, k)``."""
         values = values.to(torch.float32 if self.psi.dtype == torch.complex64 else torch.float64)
         density = self.density()
@@ -64,7 +67,12 @@ class FinalState:
         return means if self.batched else means[0]
 
 
-def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, states: Tensor | None = None) -> FinalState:
+def run(
+    circuit: Circuit,
+    parameters: Float[Tensor, "... parameters"],
+    inputs: Shaped[Tensor, "... inputs"] | None = None,
+    states: Shaped[Tensor, "... dim"] | None = None,
+) -> FinalState:
     """Run the circuit on every sample. Parameters, inputs and start states may each carry a leading batch axis.
 
     float32 parameters give complex64 states, float64 complex128. Raises ``ValueError`` for wrong shapes, noise
@@ -95,7 +103,7 @@ def run(circuit: Circuit, parameters: Tensor, inputs: Tensor | None = None, stat
 
 def product_state(
     circuit: Circuit, script: Plan, bases: GateMatrices, batch: int, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Complex[Tensor, "left batch"], Complex[Tensor, "right batch"]]:
     """The state after the prefix as two factors ``(2ʰ, batch)`` and ``(2ⁿ⁻ʰ, batch)`` of a tensor product."""
     n = circuit.qubits
     wires = torch.tensor([1, 0], dtype=dtype, device=bases.device).expand(n, 2).unsqueeze(-1)
@@ -122,7 +130,9 @@ def product_state(
     return kron_columns(wires[None, :half], batch)[0], kron_columns(wires[None, half:], batch)[0]
 
 
-def level_factor(circuit: Circuit, place: int | None, bases: GateMatrices, dtype: torch.dtype) -> Tensor:
+def level_factor(
+    circuit: Circuit, place: int | None, bases: GateMatrices, dtype: torch.dtype
+) -> Complex[Tensor, "batch 2 2"]:
     """One wire's matrix at one level of the prefix, ``(batch or 1, 2, 2)``; the identity where nothing acts."""
     if place is None:
         return torch.eye(2, dtype=dtype, device=bases.device).unsqueeze(0)
@@ -130,7 +140,7 @@ def level_factor(circuit: Circuit, place: int | None, bases: GateMatrices, dtype
     return base if base.dim() == 3 else base.unsqueeze(0)
 
 
-def kron_columns(columns: Tensor, batch: int) -> Tensor:
+def kron_columns(columns: Complex[Tensor, "m k 2 some"], batch: int) -> Complex[Tensor, "m dim batch"]:
     """Tensor products of one-wire states ``(m, k, 2, batch or 1)``: ``(m, 2ᵏ, batch)``, pair by pair."""
     parts = list(columns.unbind(1))
     if not parts:
@@ -156,7 +166,7 @@ def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Te
     return [t for t in tensors if t is not None]
 
 
-def kron_windows(factors: Tensor) -> Tensor:
+def kron_windows(factors: Shaped[Tensor, "m k 2 2"]) -> Shaped[Tensor, "m dim dim"]:
     """Kronecker products of ``(m, k, 2, 2)`` one-wire matrices: ``(m, 2ᵏ, 2ᵏ)``, all neighbouring pairs at once."""
     while factors.shape[1] > 1:
         pairs = factors.shape[1] // 2
@@ -189,6 +199,7 @@ def tensor_of(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor | Non
 
 
 def kron(a: Tensor, b: Tensor) -> Tensor:
+    """The Kronecker product of two windows' matrices."""
     dtype = torch.promote_types(a.dtype, b.dtype)
     product = a.to(dtype)[:, None, :, None] * b.to(dtype)[None, :, None, :]
     return product.reshape(a.shape[0] * b.shape[0], -1)
@@ -217,7 +228,7 @@ def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int,
     return out
 
 
-def phases(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor:
+def phases(circuit: Circuit, step: Step, bases: GateMatrices) -> Shaped[Tensor, " dim"]:
     """All diagonal gates of a step as one vector ``(2ⁿ,)`` in the physical order of the state."""
     n = circuit.qubits
     total: Tensor | None = None
