@@ -88,6 +88,9 @@ def simulate(
                 print(f"{index:0{width}b}  {p:.6f}")
     for word, mean in zip(result.get("observables", []), result.get("expectations", []), strict=True):
         print(f"{word}  {mean:+.6f}")
+    for key in ("energy", "variance", "standard_error", "ground_energy"):
+        if result.get(key) is not None:
+            print(f"{key}  {result[key]:+.8f}")
     for bits, count in result.get("counts", {}).items():
         print(f"{bits}  {count}")
     for index, (re, im) in enumerate(result.get("state", [])):

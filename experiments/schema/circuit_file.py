@@ -54,7 +54,7 @@ class NoiseKeys(Strict):
 class TrainKeys(Strict):
     """What the circuit learns, and how."""
 
-    task: Literal["state", "unitary", "distribution", "classification"]
+    task: Literal["state", "unitary", "distribution", "classification", "energy"]
     target: Any = None
     """Amplitudes, a matrix, probabilities, or a name (ghz, w, uniform, bars)."""
     data: Literal["moons", "parity", "circles"] | None = None
@@ -88,7 +88,8 @@ class CircuitFile(Strict):
     encode: EncodeKeys | None = None
     noise: NoiseKeys | None = None
     measure: Any = "probabilities"
-    """probabilities, state, {expectations: [ZZI]}, {samples: 1000, seed: 7}, {povm: [...]}."""
+    """probabilities, state, {expectations: [ZZI]}, {samples: 1000, seed: 7}, {povm: [...]},
+    {hamiltonian: {ZZ: -1.05, XI: 0.39}}."""
     parameters: dict[str, float] | None = None
     """Values of the names used as angles in `gates`."""
     names: list[str] | None = None

@@ -23,7 +23,7 @@ import torch
 
 from experiments.errors import UserError, blame
 from experiments.runs import state_file
-from experiments.runs.atomic_files import write_json
+from experiments.runs.atomic_files import write_bytes, write_json
 from experiments.runs.claim import claimed
 from experiments.runs.event_log import Event, EventLog
 from experiments.runs.interrupt import held_interrupt
@@ -32,9 +32,11 @@ from experiments.runs.state_tree import load_tree, save_tree
 from experiments.schema.circuit_file import TrainKeys
 from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
+from experiments.studies.circuit_figures import energy_curve
 from qattn.circuits.ir.spec import Spec
 from qattn.circuits.ir.spec_values import array_of
 from qattn.circuits.ir.spec_writer import to_dict
+from qattn.circuits.simulate.energy import MOST_QUBITS, ground_energy
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -61,6 +63,12 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
         if circuit.amplitude_inputs:
             points = unit_rows(points)
         task = Task("classification", data=points, labels=labels)
+    elif keys.task == "energy":
+        if keys.target is not None or spec.measurement.hamiltonian is None:
+            raise ValueError("train: an energy is that of measure: {hamiltonian: ...}, and takes no `target`")
+        task = Task("energy", hamiltonian=spec.measurement.hamiltonian)
+        if spec.inputs is not None:
+            circuit = circuit.with_inputs(spec.inputs)
     else:
         target = keys.target
         if isinstance(target, list):
@@ -163,7 +171,13 @@ def train_one(
     result.update(steps=problem.steps, loss=loss, seconds=time.monotonic() - begun)
     if keys.task == "classification":
         result |= {"accuracy": problem.accuracy(), "examples": len(problem.labels) - problem.cut}
+    h = problem.task.hamiltonian
+    ground = ground_energy(h) if h is not None and h.qubits <= MOST_QUBITS else None
+    if ground is not None:
+        result |= {"ground_energy": ground, "above_ground": loss - ground}
     if out is not None:
+        if ground is not None:
+            write_bytes(out / "energy.svg", energy_curve(rows, ground))
         trained = Spec(spec.circuit, problem.parameters.detach().double().numpy(), spec.inputs, spec.measurement)
         write_json(out / CIRCUIT, to_dict(trained))
         write_record(out / RESULT, result)

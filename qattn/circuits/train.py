@@ -16,11 +16,13 @@ from torch import Tensor
 
 from qattn.circuits.analyse.sensitivity import check_jacobian, metric
 from qattn.circuits.ir.circuit import Circuit, check_state, check_unitary, expect_shape
+from qattn.circuits.ir.hamiltonian import Hamiltonian
 from qattn.circuits.ir.memory import check_bytes, check_memory
+from qattn.circuits.simulate.energy import energy
 from qattn.circuits.simulate.readout import expectations, log_probabilities
 from qattn.circuits.simulate.statevector import GRADIENT_STATES, run
 
-TASKS = ("state", "unitary", "distribution", "classification")
+TASKS = ("state", "unitary", "distribution", "classification", "energy")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
 DAMPING = 1e-3  # added to the Fubini–Study metric's diagonal before it is inverted
 NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "gaussian"), "unitary": ("qft",)}
@@ -28,13 +30,14 @@ NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learnt: the target's numbers, or data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter
-    held out."""
+    """What is learnt: the target's numbers, data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter held
+    out, or the Hamiltonian whose energy becomes small."""
 
     kind: str
     target: np.ndarray | None = None
     data: np.ndarray | None = None
     labels: np.ndarray | None = None
+    hamiltonian: Hamiltonian | None = None
 
 
 def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, ...]:
@@ -145,8 +148,8 @@ class Fit:
             raise ValueError(f"unknown task {task.kind!r}; known are {', '.join(TASKS)}")
         if optimizer not in OPTIMIZERS:
             raise ValueError(f"unknown optimizer {optimizer!r}; known are {', '.join(OPTIMIZERS)}")
-        if optimizer == "qng" and task.kind not in ("state", "distribution"):
-            raise ValueError(f"quantum natural gradient needs one state: task state or distribution, got {task.kind}")
+        if optimizer == "qng" and task.kind not in ("state", "distribution", "energy"):
+            raise ValueError(f"quantum natural gradient needs one state: not a {task.kind} task")
         if circuit.n_parameters == 0:
             raise ValueError("the circuit has no parameters to train")
         if circuit.noisy:
@@ -160,6 +163,8 @@ class Fit:
         batch = 1 if task.data is None else len(task.data)
         width = 2**circuit.qubits if task.kind == "unitary" else batch
         check_memory(circuit.qubits, width, 8 if dtype == torch.float32 else 16, GRADIENT_STATES)
+        if task.kind == "energy" and (task.hamiltonian is None or task.hamiltonian.qubits != circuit.qubits):
+            raise ValueError("an energy task needs a Hamiltonian on the circuit's qubits: measure: {hamiltonian: ...}")
         if optimizer == "qng":
             check_jacobian(circuit)
         self.circuit, self.task, self.kind, self.lr = circuit, task, optimizer, lr
@@ -185,9 +190,13 @@ class Fit:
         self.steps = 0
 
     def loss(self) -> Float[Tensor, ""]:
-        """Infidelity, Kullback–Leibler divergence of the target from the Born distribution, or cross entropy."""
+        """Infidelity, Kullback–Leibler divergence of the target from the Born distribution, cross
+        entropy, or energy."""
         if self.task.kind == "classification":
             return self.cross_entropy(slice(0, self.cut))
+        if self.task.kind == "energy":
+            assert self.task.hamiltonian is not None
+            return energy(self.task.hamiltonian, run(self.circuit, self.parameters).amplitudes())
         assert self.target is not None
         if self.task.kind == "unitary":
             size = len(self.target)

@@ -34,6 +34,9 @@ def tape_of(circuit: Circuit, measurement: Measurement | None = None) -> Any:
     wires = m.wires or tuple(range(circuit.qubits))
     if m.kind == "povm":
         return qml.tape.QuantumScript([*queue, labelled("POVM", wires)], [])
+    if m.hamiltonian is not None:
+        terms = [qml.pauli.string_to_pauli_word(word) for word in m.hamiltonian.words]
+        return qml.tape.QuantumScript(queue, [qml.expval(qml.Hamiltonian(list(m.hamiltonian.coefficients), terms))])
     if m.kind == "expectations":
         return qml.tape.QuantumScript(queue, [qml.expval(qml.pauli.string_to_pauli_word(word)) for word in m.words])
     ends = {"state": qml.state, "samples": lambda: qml.sample(wires=wires)}

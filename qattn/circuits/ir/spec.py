@@ -28,6 +28,7 @@ from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, ParameterRef
 from qattn.circuits.ir.encode import amplitudes, encoded
 from qattn.circuits.ir.expressions import finite
 from qattn.circuits.ir.gates import ALIASES
+from qattn.circuits.ir.hamiltonian import read_hamiltonian
 from qattn.circuits.ir.spec_values import array_of, known, listed, number, whole
 from qattn.circuits.simulate.readout import KINDS, Measurement
 
@@ -48,6 +49,7 @@ MEASURE_OPTIONS: dict[str, tuple[str, ...]] = {
     "probabilities": ("wires", "shots", "seed"),
     "samples": ("wires", "seed"),
     "expectations": ("shots", "seed"),
+    "hamiltonian": ("shots", "seed"),
     "state": ("shots", "seed"),  # shots of a state are refused with a reason of their own
     "povm": ("wires", "shots", "seed"),
 }
@@ -91,7 +93,7 @@ def from_dict(data: Mapping[str, Any], drawn: bool = False) -> Spec:
         circuit = with_encoding(circuit, encode, "ansatz" in data)
     if data.get("noise") is not None:
         circuit = with_noise(circuit, **noise_options(data["noise"]))
-    measurement = read_measurement(data.get("measure", "probabilities"))
+    measurement = read_measurement(data.get("measure", "probabilities"), qubits)
     measurement.check(qubits)
     return Spec(circuit, parameters, read_inputs(circuit, data, encode), measurement, given)
 
@@ -292,9 +294,9 @@ def with_noise(circuit: Circuit, kind: str, p: float, after: str = "gates") -> C
     return Circuit(circuit.qubits, tuple(operations), circuit.initial, circuit.amplitude_inputs, circuit.names)
 
 
-def read_measurement(data: Any) -> Measurement:
+def read_measurement(data: Any, qubits: int) -> Measurement:
     """``probabilities``, ``{expectations: [ZI]}``, ``{samples: 1000, seed: 7}``, ``{probabilities: [0, 2]}``,
-    ``{povm: [...]}``."""
+    ``{povm: [...]}``, ``{hamiltonian: {ZZ: -1.05, XI: 0.39}}``."""
     if isinstance(data, str):
         if data not in ("probabilities", "state"):
             raise ValueError(
@@ -324,6 +326,9 @@ def read_measurement(data: Any) -> Measurement:
         if not isinstance(value, list | tuple) or not all(isinstance(w, str) for w in value):
             raise ValueError(f"measure.expectations: expected a list of Pauli words such as [ZZI, XII], got {value!r}")
         words = tuple(value)
+    elif kind == "hamiltonian":
+        h = read_hamiltonian(value, qubits, "measure.hamiltonian")
+        return Measurement(kind, shots=shots, seed=seed, hamiltonian=h)
     elif kind == "povm":
         elements = array_of(value, 3, "measure.povm")
     elif kind == "probabilities" and value is not None:

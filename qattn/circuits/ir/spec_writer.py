@@ -52,6 +52,8 @@ def to_dict(spec: Spec) -> dict[str, Any]:
     value: Any = {"samples": m.shots, "expectations": list(m.words), "probabilities": list(m.wires) or None}.get(m.kind)
     if m.kind == "povm" and m.elements is not None:
         value = pairs(m.elements)
+    if m.hamiltonian is not None:
+        value = dict(zip(m.hamiltonian.words, m.hamiltonian.coefficients, strict=True))
     out["measure"] = {m.kind: value, "shots": m.shots if m.kind != "samples" else None, "seed": m.seed}
     if m.kind != "probabilities" and m.wires:
         out["measure"]["wires"] = list(m.wires)

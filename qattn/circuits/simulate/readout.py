@@ -13,10 +13,11 @@ from scipy.linalg import null_space
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, Operation, expect_shape
+from qattn.circuits.ir.hamiltonian import Hamiltonian
 from qattn.circuits.ir.memory import check_bytes
 from qattn.circuits.simulate.statevector import FinalState
 
-KINDS = ("probabilities", "samples", "expectations", "state", "povm")
+KINDS = ("probabilities", "samples", "expectations", "hamiltonian", "state", "povm")
 COMPLETENESS = 1e-8  # largest accepted ‖ΣE − 1‖ of a POVM, and most negative eigenvalue of an element
 
 
@@ -31,6 +32,7 @@ class Measurement:
     shots: int | None = None
     seed: int | None = None
     elements: np.ndarray | None = None
+    hamiltonian: Hamiltonian | None = None
 
     def check(self, qubits: int) -> None:
         """Raise ``ValueError`` unless the measurement fits so many qubits."""
@@ -56,6 +58,8 @@ class Measurement:
             raise ValueError(
                 "measure: the state is known in an exact simulation only; drop the shots or measure probabilities"
             )
+        if self.kind == "hamiltonian" and (self.hamiltonian is None or self.hamiltonian.qubits != qubits):
+            raise ValueError(f"measure: a hamiltonian needs Pauli words of {qubits} letters")
         if self.kind == "povm":
             if self.elements is None:
                 raise ValueError("measure: a povm needs its elements")

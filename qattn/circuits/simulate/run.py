@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from qattn.circuits.ir.circuit import Circuit, gate
+from qattn.circuits.ir.circuit import Circuit, Operation, gate
+from qattn.circuits.ir.hamiltonian import Hamiltonian
 from qattn.circuits.ir.spec import Spec
 from qattn.circuits.simulate import pennylane_device as pennylane
+from qattn.circuits.simulate.energy import MOST_QUBITS, energy, ground_energy, sampled_energy, variance
 from qattn.circuits.simulate.readout import Measurement, expectations, marginal, naimark, sample, z_signs
 from qattn.circuits.simulate.statevector import run
 
@@ -31,7 +34,7 @@ def simulate(
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     m = spec.measurement
-    m = Measurement(m.kind, m.wires, m.words, shots or m.shots, m.seed if seed is None else seed, m.elements)
+    m = replace(m, shots=shots or m.shots, seed=m.seed if seed is None else seed)
     m.check(spec.circuit.qubits)
     device = device or ("default.mixed" if spec.circuit.noisy else "fast")
     if spec.circuit.noisy and device != "default.mixed":
@@ -81,6 +84,8 @@ def read(
         else:
             means = pennylane.expectations(circuit, m.words, p, x, device, m.shots, m.seed)
         return {"expectations": means.double().tolist(), "observables": list(m.words)}
+    if m.hamiltonian is not None:
+        return read_energy(circuit, m, m.hamiltonian, p, x, device)
     if m.kind == "state":
         psi = run(circuit, p, x).amplitudes() if device == "fast" else pennylane.state_vector(circuit, p, x, device)
         return {"state": [[float(a.real), float(a.imag)] for a in psi.detach().numpy()]}
@@ -99,6 +104,30 @@ def read(
         texts = [format(int(s), f"0{width}b") for s in drawn]
         return {"samples": texts, "counts": dict(sorted(Counter(texts).items()))}
     return {"probabilities": (np.bincount(drawn, minlength=2**width) / m.shots).tolist()}
+
+
+def read_energy(
+    circuit: Circuit, m: Measurement, h: Hamiltonian, p: Tensor, x: Tensor | None, device: str
+) -> dict[str, Any]:
+    """The mean of a Hamiltonian with its variance or, from shots, its standard error; beside it the ground energy."""
+    ground = ground_energy(h) if h.qubits <= MOST_QUBITS else None
+    if m.shots is not None:
+
+        def draw(turns: list[Operation], shots: int, stream: int) -> np.ndarray:
+            seed = None if m.seed is None else np.random.SeedSequence([m.seed, stream]).generate_state(1)[0].item()
+            if device == "fast":
+                return sample(run(circuit.then(turns), p, x).probabilities(), shots, seed)
+            return pennylane.samples(circuit.then(turns), p, x, device, shots, seed)
+
+        mean, error, groups = sampled_energy(h, draw, m.shots)
+        return {"energy": mean, "standard_error": error, "groups": groups, "ground_energy": ground}
+    if device == "fast":
+        psi = run(circuit, p, x).amplitudes()
+        told = {"energy": float(energy(h, psi)), "variance": float(variance(h, psi))}
+    else:
+        means = pennylane.expectations(circuit, h.words, p, x, device).double()
+        told = {"energy": float(means @ torch.tensor(h.coefficients, dtype=torch.float64))}
+    return {**told, "ground_energy": ground}
 
 
 def sampled_mean(

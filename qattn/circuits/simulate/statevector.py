@@ -166,7 +166,7 @@ def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Te
     return [t for t in tensors if t is not None]
 
 
-def kron_windows(factors: Shaped[Tensor, "m k 2 2"]) -> Shaped[Tensor, "m dim dim"]:
+def kron_windows(factors: Shaped[Tensor, "m k rows rows"]) -> Shaped[Tensor, "m dim dim"]:
     """Kronecker products of ``(m, k, 2, 2)`` one-wire matrices: ``(m, 2ᵏ, 2ᵏ)``, all neighbouring pairs at once."""
     while factors.shape[1] > 1:
         pairs = factors.shape[1] // 2
