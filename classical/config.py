@@ -32,10 +32,11 @@ class TransformerConfig:
     bias: bool = False  # biases in linear maps and in LayerNorm
     dropout: float = 0.0
     zero_init: bool = False  # maps that write to the residual stream, and an untied head, start at zero
+    ngram: int = 1  # tokens that the first layer reads: the newest, or with it the n − 1 before, by tables of their own
     init_std: float = 0.02  # standard deviation of every other weight at the start (GPT-2)
 
     def __post_init__(self) -> None:
-        for name in ("vocab", "block", "dim", "layers", "heads"):
+        for name in ("vocab", "block", "dim", "layers", "heads", "ngram"):
             _expect_count(name, getattr(self, name))
         if self.hidden is not None:
             _expect_count("hidden", self.hidden)

@@ -19,7 +19,7 @@ def count_parameters(config: TransformerConfig) -> dict[str, int]:
     up = 2 * hidden if config.activation == "swiglu" else hidden
     norms = 2 * layers + (config.norm_position == "pre")
     return {
-        "embedding": config.vocab * dim,
+        "embedding": config.ngram * config.vocab * dim,
         "position": config.block * dim if config.position == "learned" else 0,
         "attention": layers * (4 * dim**2 + config.bias * 4 * dim),
         "feedforward": layers * (dim * up + hidden * dim + config.bias * (up + dim)),

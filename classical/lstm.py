@@ -7,25 +7,36 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from classical.front import NgramFront
 from classical.token_ids import expect_tokens
 
-State = tuple[Tensor, Tensor]
+State = tuple[Tensor, Tensor, Tensor | None]
+"""Hidden and cell vectors of every layer, and the last tokens where an n-gram front end reads them again."""
 
 
 class LSTM(nn.Module):
     """forward(tokens) gives log P(next token | tokens so far) at every position.
 
-    With ``generator`` the random start is drawn from it alone; the global generator is not touched. ValueError for
+    ``ngram``: tokens that the first layer reads, the newest and those before it, by tables of their own. With
+    ``generator`` the random start is drawn from it alone; the global generator is not touched. ValueError for
     sizes below 1.
     """
 
     context_limit: int | None = None
 
     def __init__(
-        self, vocab: int, dim: int = 128, layers: int = 1, embedding: int = 64, generator: torch.Generator | None = None
+        self,
+        vocab: int,
+        dim: int = 128,
+        layers: int = 1,
+        embedding: int = 64,
+        ngram: int | None = None,
+        generator: torch.Generator | None = None,
     ):
         super().__init__()
-        for name, size in (("vocab", vocab), ("dim", dim), ("layers", layers), ("embedding", embedding)):
+        ngram = 1 if ngram is None else ngram
+        sizes = {"vocab": vocab, "dim": dim, "layers": layers, "embedding": embedding, "ngram": ngram}
+        for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
         with torch.random.fork_rng():  # the layers draw from the global generator; what they drew is replaced below
@@ -33,7 +44,9 @@ class LSTM(nn.Module):
             self.recurrent = nn.LSTM(embedding, dim, layers, batch_first=True)
             self.head = nn.Linear(dim, vocab)
         self.sizes = (vocab, dim, layers, embedding)
-        self.initialize_(generator or torch.Generator().manual_seed(0))
+        generator = generator or torch.Generator().manual_seed(0)
+        self.initialize_(generator)
+        self.front = NgramFront(ngram, vocab, embedding, std=1.0, generator=generator) if ngram > 1 else None
 
     @torch.no_grad()
     def initialize_(self, generator: torch.Generator) -> None:
@@ -52,18 +65,22 @@ class LSTM(nn.Module):
         return self.extend(tokens, self.start(tokens.shape[0]))[0]
 
     def start(self, batch: int) -> State:
-        """The empty context: hidden and cell vectors of zeros, shape (layers, batch, dim)."""
+        """The empty context: hidden and cell vectors of zeros, shape (layers, batch, dim), and no token before."""
         _, dim, layers, _ = self.sizes
         zeros = self.head.weight.new_zeros(layers, batch, dim)
-        return zeros, zeros
+        return zeros, zeros, None if self.front is None else self.front.start(batch)
 
     def extend(
         self, tokens: Int[Tensor, "batch time"], state: State
     ) -> tuple[Float[Tensor, "batch time vocab"], State]:
         """Reads several further tokens at once."""
         expect_tokens(tokens, self.sizes[0])
-        hidden, state = self.recurrent(self.embedding(tokens), state)
-        return F.log_softmax(self.head(hidden), -1), state
+        hidden, cell, recent = state
+        vectors = self.embedding(tokens)
+        if self.front is not None and recent is not None:
+            vectors, recent = vectors + self.front(tokens, recent), self.front.after(tokens, recent)
+        outputs, (hidden, cell) = self.recurrent(vectors, (hidden, cell))
+        return F.log_softmax(self.head(outputs), -1), (hidden, cell, recent)
 
     def step(self, token: Int[Tensor, " batch"], state: State) -> tuple[Float[Tensor, "batch vocab"], State]:
         """One token further in constant time and memory."""
@@ -74,7 +91,8 @@ class LSTM(nn.Module):
         """The ledger: group → names of its parameters."""
         groups: dict[str, list[str]] = {"embedding": [], "recurrent": [], "head": []}
         for name, _ in self.named_parameters():
-            groups[name.split(".")[0]].append(name)
+            group = name.split(".")[0]
+            groups["embedding" if group == "front" else group].append(name)
         return groups
 
     def flops_per_token(self, length: int) -> int:

@@ -16,6 +16,7 @@ from classical import counting
 from classical.attention import KVCache
 from classical.blocks import Block
 from classical.config import TransformerConfig
+from classical.front import NgramFront
 from classical.linear import make_linear, make_table
 from classical.norms import make_norm
 from classical.positions import rotary_table, sinusoidal
@@ -29,6 +30,7 @@ class DecoderState:
     batch: int
     length: int
     caches: tuple[KVCache, ...]
+    recent: Int[Tensor, "batch earlier"] | None = None  # the last tokens, where an n-gram front end reads them again
 
 
 class Transformer(nn.Module):
@@ -63,14 +65,22 @@ class Transformer(nn.Module):
         if not config.tie:
             head_std = 0.0 if config.zero_init else config.init_std
             self.head = make_linear(config.dim, config.vocab, bias=False, std=head_std, generator=generator)
+        # Made last: all else starts as it would without it.
+        self.front: NgramFront | None = None
+        if config.ngram > 1:
+            self.front = NgramFront(config.ngram, config.vocab, config.dim, std=std, generator=generator)
 
     @property
     def context_limit(self) -> int:
         """The longest context the model can read, in tokens."""
         return self.config.block
 
-    def embed(self, tokens: Int[Tensor, "batch time"], start: int = 0) -> Float[Tensor, "batch time dim"]:
+    def embed(
+        self, tokens: Int[Tensor, "batch time"], start: int = 0, recent: Int[Tensor, "batch earlier"] | None = None
+    ) -> Float[Tensor, "batch time dim"]:
         """X⁽⁰⁾: token vectors, plus position vectors for positions start, start + 1, … (part 3; Svozil, Eq. 17).
+
+        With an n-gram front end the earlier tokens' vectors are added; ``recent`` are those before ``tokens``.
 
         ValueError when the text is longer than `context_limit`, or a token is outside the vocabulary.
         """
@@ -79,6 +89,8 @@ class Transformer(nn.Module):
             raise ValueError(f"the text has {end} tokens, but the model reads at most {self.config.block} (its block)")
         expect_tokens(tokens, self.config.vocab)
         x = self.embedding(tokens)
+        if self.front is not None:
+            x = x + self.front(tokens, self.front.start(len(tokens)) if recent is None else recent)
         if self.scale != 1.0:
             x = x * self.scale
         if self.position is not None:
@@ -102,7 +114,8 @@ class Transformer(nn.Module):
         """The empty context for ``batch`` texts side by side. Raises ValueError for a batch below 1."""
         if batch < 1:
             raise ValueError(f"batch must be at least 1, got {batch}")
-        return DecoderState(batch, 0, tuple(KVCache() for _ in self.blocks))
+        recent = None if self.front is None else self.front.start(batch)
+        return DecoderState(batch, 0, tuple(KVCache() for _ in self.blocks), recent)
 
     def extend(
         self, tokens: Int[Tensor, "batch time"], state: DecoderState
@@ -114,8 +127,9 @@ class Transformer(nn.Module):
         if tokens.shape[0] != state.batch:
             raise ValueError(f"the state holds {state.batch} texts, got tokens for {tokens.shape[0]}")
         caches = tuple(cache.copy() for cache in state.caches)
-        x = self._through(self.embed(tokens, state.length), state.length, caches)
-        return self.read(x), DecoderState(state.batch, state.length + tokens.shape[1], caches)
+        x = self._through(self.embed(tokens, state.length, state.recent), state.length, caches)
+        recent = None if self.front is None or state.recent is None else self.front.after(tokens, state.recent)
+        return self.read(x), DecoderState(state.batch, state.length + tokens.shape[1], caches, recent)
 
     def step(
         self, token: Int[Tensor, " batch"], state: DecoderState
@@ -130,6 +144,7 @@ class Transformer(nn.Module):
         for name, _ in self.named_parameters():
             part = name.split(".")
             key = part[2] if part[0] == "blocks" else part[0]
+            key = {"front": "embedding"}.get(key, key)
             groups["norm" if key.endswith("norm") else key].append(name)
         return groups
 

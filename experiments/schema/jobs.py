@@ -43,6 +43,8 @@ class WrittenJob(Strict):
 
 ADDED: dict[str, dict[str, Any]] = {
     "text": {"test_fraction": 0.0},
+    "transformer": {"front": "token", "ngram": None},
+    "lstm": {"front": "token", "ngram": None},
     "ngram": {"smoothing": "add_k", "discount": None},
 }
 """By kind: fields that came after version 0.1, with the values that a run without them has. At these values they are

@@ -27,7 +27,28 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "LstmModel", "ModelConfig", "NgramModel", "TransformerModel", "UnitaryModel"]
 
 
-class TransformerModel(ModelConfig):
+class ModelWithFront(ModelConfig):
+    """A classical model whose first layer may read several tokens, as the control of the unitary models does."""
+
+    front: Literal["token", "ngram"] = "token"
+    """What the first layer reads: the newest `token`, or the last `ngram` tokens by a table for each place, summed."""
+    ngram: Annotated[int, Field(ge=2)] | None = None
+    """Tokens that front ngram reads; null is 4."""
+
+    def clashes(self) -> Iterator[Clash]:
+        if self.ngram is not None and self.front == "token":
+            yield "ngram", "front: ngram beside it", "front: token, which reads one token; remove ngram", ("front",)
+
+    def filled(self) -> dict[str, object]:
+        return {"ngram": 4} if self.front == "ngram" and self.ngram is None else {}
+
+    def settings(self, vocab: int) -> dict[str, Any]:
+        values = super().settings(vocab)
+        del values["front"]
+        return values
+
+
+class TransformerModel(ModelWithFront):
     """Softmax attention, LayerNorm or RMSNorm, residual sums, feed-forward blocks."""
 
     note: ClassVar[str] = (
@@ -87,6 +108,7 @@ class TransformerModel(ModelConfig):
         return Transformer(PRESETS[settings.pop("preset")](vocab, block, **settings), generator)
 
     def clashes(self) -> Iterator[Clash]:
+        yield from super().clashes()
         if self.places == "sinusoidal" and self.dim % 2:
             yield "dim", "an even number, since sinusoidal positions come in pairs", str(self.dim), ()
         if self.dim % self.heads:
@@ -96,7 +118,7 @@ class TransformerModel(ModelConfig):
             yield "dim", "an even head size, since rotary positions turn pairs", got, ("heads",)
 
 
-class LstmModel(ModelConfig):
+class LstmModel(ModelWithFront):
     """Long short-term memory (Hochreiter and Schmidhuber 1997): the small classical recurrent network."""
 
     note: ClassVar[str] = "classical recurrent network with gates"

@@ -39,6 +39,8 @@ VOCAB, BLOCK, BATCH, TIME = 26, 12, 3, 10
 VARIANTS: dict[str, dict[str, Any]] = {
     "ngram, kneser_ney": {"kind": "ngram", "smoothing": "kneser_ney"},
     "transformer, modern": {"kind": "transformer", "preset": "modern"},
+    "transformer, four tokens": {"kind": "transformer", "preset": "vanilla", "front": "ngram"},
+    "lstm, three tokens": {"kind": "lstm", "front": "ngram", "ngram": 3},
     "transformer, vanilla": {"kind": "transformer", "preset": "vanilla"},
     "unitary, real": {"kind": "unitary", "field": "real", "control": "additive"},
     "unitary, dephased": {"kind": "unitary", "dim": 8, "dephasing": 0.5},
