@@ -12,7 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: several threads o
 
 from jaxtyping import install_import_hook
 
-hook = install_import_hook(["qattn", "classical", "contexts"], "beartype.beartype")
+checked = ["qattn", "classical", "contexts", "experiments.tasks", "experiments.lm.evaluate", "experiments.lm.contract"]
+hook = install_import_hook(checked, "beartype.beartype")
 
 import hypothesis  # noqa: E402
 import torch  # noqa: E402

@@ -14,6 +14,10 @@ from torch import Tensor
 
 from qattn.lm.base import StateMap
 
+Tokens = Int[Tensor, "_sequences _time"]
+Batch = tuple[Tokens, Tokens]
+"""Inputs and targets; a target of −100 is not asked."""
+
 
 @runtime_checkable
 class LanguageModel(Protocol):

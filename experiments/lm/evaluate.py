@@ -6,28 +6,31 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from classical import perplexity
+from experiments.lm.contract import Batch, Tokens
 from qattn.core.parametrization_cache import cached
 
 IGNORED = -100
+Queries = Callable[[Tokens], Bool[Tensor, "_sequences _time"]]
+"""Targets → which of them are asked."""
 
 
-def token_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
+def token_nats(log_probs: Float[Tensor, "*batch vocab"], targets: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
     """−log p of each target (Svozil, III.2: the training objective is its mean), in nats; 0 where ignored."""
     wanted = targets != IGNORED
     return torch.where(wanted, perplexity.token_nats(log_probs, targets.masked_fill(~wanted, 0)), 0.0)
 
 
-def mean_nats(log_probs: Tensor, targets: Tensor) -> Tensor:
+def mean_nats(log_probs: Float[Tensor, "*batch vocab"], targets: Int[Tensor, "*batch"]) -> Float[Tensor, ""]:
     """Mean nats over the targets that count; 0, with no gradient, where none does."""
     return token_nats(log_probs, targets).sum() / (targets != IGNORED).sum().clamp_min(1)
 
 
 @torch.no_grad()
-def preparations(model: Any, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> dict[str, float]:
+def preparations(model: Any, windows: list[Batch], batch: int = 64) -> dict[str, float]:
     """Expected preparations of the register per token of a :class:`RepeatedModel`, over the targets that count: their
     ``mean``, ``median`` and ``most``."""
     found = []
@@ -40,7 +43,9 @@ def preparations(model: Any, windows: list[tuple[Tensor, Tensor]], batch: int = 
 
 
 @torch.no_grad()
-def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int) -> Iterator[tuple[Tensor, Tensor]]:
+def predictions(
+    model: nn.Module, windows: list[Batch], batch: int
+) -> Iterator[tuple[Float[Tensor, "_sequences _time vocab"], Tokens]]:
     """Log-probabilities and targets, ``batch`` sequences at a time, in evaluation mode and without gradients."""
     training = model.training
     model.eval()
@@ -53,7 +58,7 @@ def predictions(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: i
         model.train(training)
 
 
-def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int = 64) -> float:
+def evaluate(model: nn.Module, windows: list[Batch], batch: int = 64) -> float:
     """Mean nats per token over all windows; restores the model's training mode. Sums in float64.
 
     Raises ``ValueError`` where no target counts.
@@ -67,8 +72,8 @@ def evaluate(model: nn.Module, windows: list[tuple[Tensor, Tensor]], batch: int 
 
 def accuracy(
     model: nn.Module,
-    windows: list[tuple[Tensor, Tensor]],
-    queries: Callable[[Tensor], Tensor] | None = None,
+    windows: list[Batch],
+    queries: Queries | None = None,
     batch: int = 64,
 ) -> float:
     """Share of the targets that the likeliest token hits; ``queries`` says which targets are asked (None: all).
@@ -81,8 +86,8 @@ def accuracy(
 
 def answers(
     model: nn.Module,
-    windows: list[tuple[Tensor, Tensor]],
-    queries: Callable[[Tensor], Tensor] | None = None,
+    windows: list[Batch],
+    queries: Queries | None = None,
     batch: int = 64,
 ) -> tuple[Int[Tensor, " sequences"], Int[Tensor, " sequences"]]:
     """Of every sequence how many targets the likeliest token hits and how many are asked, as :func:`accuracy`."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from experiments.lm.contract import HiddenMatrices, RegisterModel
 
 
 @torch.no_grad()
-def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
+def orthogonalise(matrix: Float[Tensor, "rows columns"], steps: int = 5) -> Float[Tensor, "rows columns"]:
     """Roughly UVᵀ of ``matrix = U S Vᵀ`` by the quintic Newton–Schulz iteration of Muon (singular values 0.7–1.2)."""
     a, b, c = 3.4445, -4.7750, 2.0315
     x = matrix.mT if matrix.shape[-2] > matrix.shape[-1] else matrix

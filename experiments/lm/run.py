@@ -12,7 +12,7 @@ import torch
 from classical.perplexity import bits
 from experiments.errors import UserError
 from experiments.lm.builders import build_for, ledger, load_task
-from experiments.lm.contract import CountedModel, RepeatedModel, claims_unitarity
+from experiments.lm.contract import CountedModel, RepeatedModel, Tokens, claims_unitarity
 from experiments.lm.evaluate import preparations
 from experiments.lm.generate import continue_text
 from experiments.lm.train import Diverged, Watch, collapse, fit
@@ -120,7 +120,7 @@ def sampled_again(run: RunFolder, record: dict[str, Any], sample: dict[str, Any]
     return record
 
 
-def audited_windows(task: Task) -> torch.Tensor:
+def audited_windows(task: Task) -> Tokens:
     """The texts that models are audited on."""
     return task.windows()[0][0][: AUDITED[0], : AUDITED[1]]
 

@@ -46,7 +46,10 @@ def finished(path: Path) -> list[Path]:
 
 
 def load(folder: Path, dtype: str | None = None) -> Trained:
-    """The trained model of one run folder, optionally in another precision."""
+    """The trained model of one run folder, optionally in another precision.
+
+    Raises :class:`UserError` for a folder that this version cannot read.
+    """
     run = RunFolder(folder)
     tensors, metadata = state_file.load(run.model)
     job = Job.from_dict(metadata["job"], run.model)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.lm.contract import RegisterModel, StreamModel, claims_unitarity
+from experiments.lm.contract import RegisterModel, StreamModel, Tokens, claims_unitarity
 from experiments.schema.audit_columns import AUDIT_COLUMNS
 from qattn.core import audit
 from qattn.core.measurement import Overlap
@@ -18,7 +18,7 @@ OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 
 
 @torch.no_grad()
-def audit_model(model: nn.Module, tokens: Tensor, seed: int = 0) -> dict[str, Any]:
+def audit_model(model: nn.Module, tokens: Tokens, seed: int = 0) -> dict[str, Any]:
     """Measure one model on one batch of tokens (batch, time).
 
     A :class:`RegisterModel` is audited on random states under the given texts. A :class:`StreamModel` is audited on its

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor
 
+from experiments.lm.contract import Batch
 from experiments.tasks.tokenizers import Tokenizer
 
 
+@runtime_checkable
 class Task(Protocol):
     """Batches to train on, windows to evaluate on, and what a report says of both. Ignored targets are −100."""
 
@@ -48,11 +49,11 @@ class Task(Protocol):
         """Tokens of a training sequence."""
         ...
 
-    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Inputs and targets (size, span); the only user of the training stream."""
         ...
 
-    def windows(self) -> list[tuple[Tensor, Tensor]]:
+    def windows(self) -> list[Batch]:
         """The whole validation split."""
         ...
 

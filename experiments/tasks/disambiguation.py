@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from jaxtyping import Float, Integer
 
 from experiments.tasks.sequences import SequenceTask, uniform
 
@@ -43,12 +44,12 @@ def disambiguation(name: str, dim: int, length: int, test_length: int, seed: int
     )  # fmt: skip
 
 
-def where(clues: np.ndarray, dim: int) -> np.ndarray:
+def where(clues: Integer[np.ndarray, "*batch time"], dim: int) -> Integer[np.ndarray, "*batch time"]:
     """The sense q·dim + p after each clue, along the last axis: sums of both coordinates modulo ``dim``."""
     return np.cumsum(clues // dim, axis=-1) % dim * dim + np.cumsum(clues % dim, axis=-1) % dim
 
 
-def answers(dim: int) -> np.ndarray:
+def answers(dim: int) -> Float[np.ndarray, "senses answers"]:
     """P(w | v), an array of shape (senses v, answers w)."""
     table = np.full((dim * dim, dim * dim), 1 / (dim * (dim + 1)))
     np.fill_diagonal(table, 1 / dim)

@@ -10,6 +10,7 @@ import itertools
 from functools import cache
 
 import numpy as np
+from jaxtyping import Integer
 
 from experiments.tasks.sequences import IGNORED, SequenceTask, uniform
 
@@ -32,7 +33,7 @@ def product_table(group: str) -> np.ndarray:
     return np.array([[number[tuple(b[x] for x in a)] for b in all_of_it] for a in all_of_it])
 
 
-def running_products(inputs: np.ndarray, group: str) -> np.ndarray:
+def running_products(inputs: Integer[np.ndarray, "n time"], group: str) -> Integer[np.ndarray, "n time"]:
     """The product of all elements up to each position, along the last axis."""
     table = product_table(group)
     products = np.empty_like(inputs)
@@ -43,7 +44,7 @@ def running_products(inputs: np.ndarray, group: str) -> np.ndarray:
     return products
 
 
-def swaps(group: str) -> np.ndarray:
+def swaps(group: str) -> Integer[np.ndarray, " elements"]:
     """The numbers of the transpositions, which generate every full symmetric group."""
     moved = [sum(x != i for i, x in enumerate(p)) for p in elements(group)]
     return np.array([number for number, points in enumerate(moved) if points == 2], dtype=np.int64)
@@ -86,7 +87,9 @@ def word_problem(
     )  # fmt: skip
 
 
-def at_the_end(targets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def at_the_end(
+    targets: Integer[np.ndarray, "n time"], lengths: Integer[np.ndarray, " n"]
+) -> Integer[np.ndarray, "n time"]:
     """Only the last target of each row; the others are ignored."""
     last = np.arange(targets.shape[1]) == (lengths - 1)[:, None]
     return np.where(last, targets, IGNORED)

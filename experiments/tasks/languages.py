@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Integer
 from torch import Tensor
 
-from experiments.lm.contract import StringModel
+from experiments.lm.contract import Batch, StringModel
 from experiments.tasks.sequences import IGNORED, SequenceTask
 from experiments.tasks.tokenizers import SymbolTokenizer
 from qattn.core.parametrization_cache import cached
@@ -76,7 +77,7 @@ def _four_blocks(strings: np.ndarray) -> np.ndarray:
     return (np.diff(before, axis=1) != 0).sum(1) <= 3
 
 
-def motzkin_word(strings: np.ndarray) -> np.ndarray:
+def motzkin_word(strings: Integer[np.ndarray, "n length"]) -> Bool[np.ndarray, " n"]:
     """Balanced brackets 0 and 1 with free symbols 2 between."""
     height = np.cumsum(np.where(strings == 0, 1, np.where(strings == 1, -1, 0)), axis=1)
     return (height >= 0).all(1) & (height[:, -1] == 0)
@@ -100,7 +101,7 @@ class LanguageTask:
     train_strings: np.ndarray
     held_out: np.ndarray
     population: int
-    mean_length: float
+    mean_length: float | int
     sample_lengths: tuple[int, ...]
     samples: int
     seed: int
@@ -132,12 +133,12 @@ class LanguageTask:
         """Tokens of the longest string trained on or sampled."""
         return max(self.span, *self.sample_lengths)
 
-    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Random training strings; the only user of the training stream."""
         rows = torch.randint(len(self.train_strings), (size,), generator=generator)
         return self._as_text(self.train_strings[rows.numpy()])
 
-    def windows(self) -> list[tuple[Tensor, Tensor]]:
+    def windows(self) -> list[Batch]:
         """All strings held out for validation."""
         return [self._as_text(self.held_out)]
 
@@ -210,7 +211,7 @@ class LanguageTask:
             "source": f"drawn from seed {self.seed}", "notes": notes,
         }  # fmt: skip
 
-    def _as_text(self, strings: np.ndarray) -> tuple[Tensor, Tensor]:
+    def _as_text(self, strings: np.ndarray) -> Batch:
         rows = torch.from_numpy(strings.astype(np.int64))
         edge = torch.full((len(rows), 1), -1)
         inputs = torch.cat([edge, rows], 1).clamp_min(0)
@@ -317,7 +318,9 @@ def motzkin_ways(length: int) -> list[list[int]]:
     return ways
 
 
-def random_motzkin(count: int, length: int, ways: list[list[int]], rng: np.random.Generator) -> np.ndarray:
+def random_motzkin(
+    count: int, length: int, ways: list[list[int]], rng: np.random.Generator
+) -> Integer[np.ndarray, "{count} {length}"]:
     """``count`` uniform words: each step is taken in proportion to the ways home that it leaves."""
     table = np.array(ways, dtype=float)
     height = np.zeros(count, dtype=int)

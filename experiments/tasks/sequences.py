@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.lm.contract import Batch
 from experiments.lm.evaluate import answers
 from experiments.stats.accuracy import effective_examples
 from experiments.tasks.tokenizers import SymbolTokenizer
@@ -71,7 +72,7 @@ class SequenceTask:
         """Tokens of the longest sequence, tests included."""
         return max([self.lengths[1], *(high for _, high in self.tests.values())]) + self.extra
 
-    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
         """New sequences, or rows of the fixed training set; the only user of the training stream."""
         if self.train_size is not None:
             rows = torch.randint(self.train_size, (size,), generator=generator)
@@ -79,11 +80,11 @@ class SequenceTask:
         seed = int(torch.randint(2**62, (1,), generator=generator))
         return self.sample(size, self.lengths, np.random.default_rng(seed))
 
-    def windows(self) -> list[tuple[Tensor, Tensor]]:
+    def windows(self) -> list[Batch]:
         """The validation sequences: of the training lengths, from a generator of their own."""
         return [self._validation]
 
-    def sample(self, size: int, lengths: tuple[int, int], rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    def sample(self, size: int, lengths: tuple[int, int], rng: np.random.Generator) -> Batch:
         """``size`` sequences, padded on the right to the longest length; targets of the padding are ignored."""
         drawn = rng.integers(lengths[0], lengths[1], size, endpoint=True)
         width = lengths[1] + self.extra
@@ -133,11 +134,11 @@ class SequenceTask:
         }  # fmt: skip
 
     @cached_property
-    def _validation(self) -> tuple[Tensor, Tensor]:
+    def _validation(self) -> Batch:
         return self.sample(self.validation, self.lengths, np.random.default_rng([self.seed, 1]))
 
     @cached_property
-    def _training(self) -> tuple[Tensor, Tensor]:
+    def _training(self) -> Batch:
         assert self.train_size is not None
         inputs, targets = self.sample(self.train_size, self.lengths, np.random.default_rng([self.seed, 0]))
         return inputs.to(torch.int32), targets.to(torch.int32)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import torch
+from jaxtyping import Integer
 from torch import Tensor
 
 from experiments.tasks.groups import at_the_end, running_products
@@ -56,7 +57,9 @@ def modular_arithmetic(
     )  # fmt: skip
 
 
-def values(inputs: np.ndarray, lengths: np.ndarray, modulus: int) -> np.ndarray:
+def values(
+    inputs: Integer[np.ndarray, "n time"], lengths: Integer[np.ndarray, " n"], modulus: int
+) -> Integer[np.ndarray, " n"]:
     """The value of each row's first ``lengths`` tokens, an expression, modulo ``modulus``."""
     total, term = np.zeros(len(inputs), dtype=np.int64), inputs[:, 0].copy()
     for place in range(1, int(lengths.max()) - 1, 2):
@@ -134,7 +137,7 @@ def recall(
     )  # fmt: skip
 
 
-def distinct(count: int, size: int, chosen: int, rng: np.random.Generator) -> np.ndarray:
+def distinct(count: int, size: int, chosen: int, rng: np.random.Generator) -> Integer[np.ndarray, "{count} {chosen}"]:
     """``count`` rows of ``chosen`` different numbers below ``size``, every choice equally likely (Floyd 1987)."""
     rows = np.full((count, chosen), -1)
     for place, top in enumerate(range(size - chosen, size)):

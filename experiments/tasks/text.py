@@ -15,7 +15,7 @@ from classical.kneser_ney import KneserNey
 from classical.ngram import NGram
 from classical.perplexity import bits
 from experiments.errors import UserError
-from experiments.lm.contract import FirstToken
+from experiments.lm.contract import Batch, FirstToken
 from experiments.lm.evaluate import evaluate
 from experiments.lm.results_schema import SAME_WINDOWS
 from experiments.tasks.tokenizers import ByteTokenizer, CharacterTokenizer, PairTokenizer, Tokenizer
@@ -58,7 +58,7 @@ class TokenTask:
         """Number of token ids."""
         return self.tokenizer.size
 
-    def batch(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Random training windows and their next tokens, (size, block) each; the only user of the training stream."""
         starts = torch.randint(len(self.train) - self.block, (size,), generator=generator)
         windows = self.train[starts[:, None] + torch.arange(self.block + 1)].long()
@@ -69,15 +69,15 @@ class TokenTask:
         """Tokens of a training window."""
         return self.block
 
-    def windows(self) -> list[tuple[Tensor, Tensor]]:
+    def windows(self) -> list[Batch]:
         """The whole validation split once: consecutive windows (n, block), and a short last one."""
         return self._cut(self.validation)
 
-    def result_windows(self) -> list[tuple[Tensor, Tensor]]:
+    def result_windows(self) -> list[Batch]:
         """The same of the split of the results: the test split, or validation where there is no test split."""
         return self._cut(self.validation if self.test is None else self.test)
 
-    def _cut(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def _cut(self, tokens: Tensor) -> list[Batch]:
         inputs, targets = tokens[:-1].long(), tokens[1:].long()
         whole = len(inputs) // self.block * self.block
         parts = [(inputs[:whole].view(-1, self.block), targets[:whole].view(-1, self.block))]

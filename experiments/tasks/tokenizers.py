@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from experiments.errors import UserError
 
 
+@runtime_checkable
 class Tokenizer(Protocol):
     """Between text and the ids 0…size−1."""
 
