@@ -10,7 +10,7 @@ Results are plain data: numbers, strings, lists, None with a reason beside it; n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,26 @@ def states(
     per second, what is known and what is being done.
     """
     return state_report(get(source), limit, listed, progress)
+
+
+def batch(path: str | Path, dimension: int | None = None) -> Iterator[dict[str, Any]]:
+    """Of every line of a ``.g6`` or ``.mmp`` file: name, sizes, whether a two-valued state exists, and how many.
+
+    ``count`` is a decimal string, None where counting is out of reach within 20,000 frontier states.
+    """
+    from contexts.logic import state_counting
+    from contexts.logic.state_report import digits
+
+    for h in formats.read_many(path, dimension):
+        exists = satisfiability.find_state(h) is not None
+        count: str | None = "0"
+        if exists:
+            try:
+                count = digits(state_counting.count_states(h, 20_000))
+            except state_counting.TooWide:
+                count = None
+        sizes = {"atoms": len(h.vertices), "contexts": len(h.contexts), "exclusive_pairs": len(h.pair_masks)}
+        yield {"name": h.name, **sizes, "dimension": h.dimension, "exists": exists, "count": count}
 
 
 def commute(

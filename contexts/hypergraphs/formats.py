@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from contexts.hypergraphs import parsing
+from contexts.hypergraphs import parsing, surds
 from contexts.hypergraphs.hypergraph import Hypergraph, from_graph
 from contexts.hypergraphs.parsing import check_file, check_keys, is_name, is_number, parse_json, read_text, shown
 
@@ -26,14 +26,18 @@ ALPHABET = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&
 def read_mmp(text: str, dimension: int | None = None, name: str = "") -> Hypergraph:
     """Parse an MMP string. Atoms are named by their MMP characters and ordered as the alphabet is.
 
+    A name and a colon with a blank may stand before it (``18-9: 1234,…``), coordinates after its period, as in
+    ``… . 1={0,0,0,1},2={0,0,1,sqrt(2)}`` (:func:`contexts.hypergraphs.surds.parse`).
+
     Line breaks, and blanks around blocks, are skipped and a missing final period is tolerated. The dimension is the
     largest block's size unless given. Raises ValueError for an unknown character, a ``+`` before no character, an empty
     block (two commas), a blank inside one (a comma is missing), a block of one atom, or text after the period.
     """
-    packed = "".join(text.removeprefix("\ufeff").split())
-    body, _, rest = packed.partition(".")
-    if rest:
-        raise ValueError(f"an MMP string ends at its period; found {rest[:10]!r} after it (one hypergraph a file)")
+    text = text.removeprefix("\ufeff")
+    if named := re.match(r"\s*(\S+):\s+(?=\S)", text):
+        name, text = named[1], text[named.end() :]
+    text, _, rest = text.partition(".")
+    body = "".join(text.split())
     if gap := re.search(r"[^\s,.]+[ \t]+[^\s,.]+", text):
         raise ValueError(f"a blank stands inside the MMP block {gap[0]!r}: put a comma between blocks")
     if not body:
@@ -56,7 +60,26 @@ def read_mmp(text: str, dimension: int | None = None, name: str = "") -> Hypergr
             "comma missing there?)"
         )
     vertices = sorted({v for c in contexts for v in c}, key=mmp_number)
-    return Hypergraph(vertices, contexts, (), dimension or sizes[-1], name=name)
+    return Hypergraph(vertices, contexts, (), dimension or sizes[-1], _mmp_vectors(rest), name=name)
+
+
+def _mmp_vectors(text: str) -> dict[str, np.ndarray] | None:
+    """The coordinates ``1={0,0,1},2={…}`` after an MMP string's period; None where there are none."""
+    packed = "".join(text.split()).rstrip(".,")
+    if not packed:
+        return None
+    entry = r"(\+*.)=\{([^{}]*)\}"
+    if not re.fullmatch(f"{entry}(,{entry})*", packed):
+        raise ValueError(
+            f"after its period an MMP string has coordinates such as 1={{0,0,1}},2={{0,1,0}}; got {shown(packed)} "
+            "(several hypergraphs: one per line, qattn contexts batch)"
+        )
+    found: dict[str, np.ndarray] = {}
+    for atom, numbers in re.findall(entry, packed):
+        if atom in found:
+            raise ValueError(f"the coordinates of atom {atom!r} are given twice")
+        found[atom] = _ray(f"the vector of atom {atom!r}", numbers.split(","), None)
+    return found
 
 
 def write_mmp(h: Hypergraph) -> str:
@@ -202,7 +225,8 @@ def write_graph6(h: Hypergraph) -> str:
 def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
     """From ``{"vertices", "contexts", "exclusive_pairs"?, "dimension"?, "vectors"?, "field"?, "name"?}``.
 
-    ``vectors`` maps atoms to lists; a complex entry is written ``[re, im]``. With ``"field": "real"`` such an entry is
+    ``vectors`` maps atoms to lists; a complex entry is written ``[re, im]``, and a text such as ``"sqrt(2)"`` is read
+    by :func:`contexts.hypergraphs.surds.parse`. With ``"field": "real"`` such an entry is
     an error. Without ``vertices`` they are the atoms of the contexts and pairs, as they come. Unknown keys are errors.
     Raises ValueError naming the entry that is missing or wrong.
     """
@@ -301,6 +325,25 @@ def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
     return h if dimension is None else h.replace(dimension=dimension)
 
 
+def read_many(path: str | Path, dimension: int | None = None) -> Iterator[Hypergraph]:
+    """The hypergraphs of a ``.g6`` or ``.mmp`` file with one per line, lazily; one that has no name gets its line's
+    number.
+
+    Raises ValueError with the number of the line that is wrong, or for another ending; OSError.
+    """
+    reader = {".g6": read_graph6, ".mmp": read_mmp}.get(Path(path).suffix.lower())
+    if reader is None:
+        raise ValueError(
+            f"one hypergraph per line is read from .g6 and .mmp files; got {Path(path).suffix or 'none'!r}"
+        )
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if line.strip():
+            try:
+                yield reader(line, dimension, name=str(number))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+
+
 def write(h: Hypergraph, path: str | Path) -> None:
     """Write a file by its ending (see :func:`read`). Raises ValueError for an unknown ending."""
     path = Path(path)
@@ -331,13 +374,19 @@ def _ray(what: str, entries: Any, numbers: str | None) -> np.ndarray:
         raise ValueError(f"{what} must be a list of numbers; got {shown(entries)}")
     parsed: list[complex] = []
     for entry in entries:
+        if isinstance(entry, str):
+            real, imaginary = surds.parse(entry)
+            parsed.append(complex(float(real), float(imaginary)))
+            if imaginary and numbers == "real":
+                raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
+            continue
         pair = entry if isinstance(entry, list) else [entry]
         if not 1 <= len(pair) <= 2 or not all(map(is_number, pair)):
             raise ValueError(f"{what} has the entry {shown(entry)}; write a number, or [re, im]")
         if len(pair) == 2 and numbers == "real":
             raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
         parsed.append(complex(*pair))
-    is_complex = numbers == "complex" or any(isinstance(e, list) for e in entries)
+    is_complex = numbers == "complex" or any(isinstance(e, list) for e in entries) or any(x.imag for x in parsed)
     return (
         np.array(parsed, dtype=np.complex128 if is_complex else np.float64)
         if is_complex

@@ -7,6 +7,7 @@ and, with a real and an imaginary part, of the roots of unity of order 3, 4, 6, 
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,8 @@ from math import gcd, isqrt
 
 import numpy as np
 from jaxtyping import Complex, Float
+
+from contexts.hypergraphs.parsing import shown
 
 ROOTS = (1, 2, 3, 5, 6, 7, 10, 13, 15)
 """Squarefree numbers whose square roots are looked for in floats."""
@@ -78,6 +81,51 @@ def square_root(value: int) -> Surd:
             inside //= p * p
             outside *= p
     return Surd({inside: Fraction(outside)} if value else {})
+
+
+def parse(text: str) -> Number:
+    """An exact number from text: whole numbers and decimals, ``sqrt(2)``, ``i``, ``+ - * /``, brackets, as in
+    ``(1+sqrt(5))/2`` or ``-1/2 + sqrt(3)/2*i``.
+
+    Divisors must be rational. Nothing is executed: the text is read as a formula. Raises ValueError for anything else.
+    """
+    if len(text) > 200:
+        raise ValueError(f"{shown(text)} is too long for a number")
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ZeroDivisionError, RecursionError, KeyError, MemoryError):
+        raise ValueError(f"{shown(text)} is no number such as -1, 0.5, sqrt(2), (1+sqrt(5))/2 or i") from None
+
+
+def _value(node: ast.expr) -> Number:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return rational(Fraction(str(value))), Surd()
+        case ast.Name(id="i"):
+            return Surd(), rational(1)
+        case ast.Call(func=ast.Name(id="sqrt"), args=[ast.Constant(value=int() as value)], keywords=[]):
+            if value > 10**6:
+                raise ValueError(f"the square root of {value} is not taken; at most of {10**6}")
+            return square_root(value), Surd()
+        case ast.UnaryOp(op=ast.USub(), operand=inside):
+            real, imaginary = _value(inside)
+            return -real, -imaginary
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            (a, b), (c, d) = _value(left), _value(right)
+            return a + c, b + d
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            (a, b), (c, d) = _value(left), _value(right)
+            return a - c, b - d
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            (a, b), (c, d) = _value(left), _value(right)
+            return a * c - b * d, a * d + b * c
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            (a, b), (c, d) = _value(left), _value(right)
+            if d or set(c.terms) - {1}:
+                raise ValueError("a number is divided by one that is not rational: multiply both by a root instead")
+            factor = rational(1 / c.terms[1])
+            return a * factor, b * factor
+    raise SyntaxError
 
 
 def inner(first: list[Number], second: list[Number]) -> Number:

@@ -90,6 +90,22 @@ def states(
 
 
 @verbs.command()
+def batch(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .g6 or .mmp file with one hypergraph per line.")],
+    dimension: Dimension = None,
+) -> None:
+    """Print one JSON object per line of a file: sizes, whether a two-valued state exists, and how many there are.
+
+    Example: `qattn contexts batch graphs.g6 --dimension 3`
+    """
+    from contexts import notebook
+
+    with blame(file):
+        for row in notebook.batch(file, dimension):
+            print(json.dumps(row, ensure_ascii=False))
+
+
+@verbs.command()
 def commute(
     source: Source,
     eigenvalues: Annotated[

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexts.hypergraphs import formats, library
+from contexts import notebook
+from contexts.hypergraphs import formats, library, surds
 from contexts.hypergraphs.hypergraph import Hypergraph
 
 
@@ -193,3 +194,60 @@ def test_files_by_ending(tmp_path):
 def test_malformed_graph6(text):
     with pytest.raises(ValueError, match="graph6"):
         formats.read_graph6(text)
+
+
+def test_mmp_with_a_name_and_coordinates():
+    """As in published lists: a name before the string, coordinates after its period, roots exact enough to prove."""
+    rays = "1={0,0,1},2={1,sqrt(2),0},3={sqrt(2),-1,0},4={1,0,0},5={0,1,0}"
+    h = formats.read_mmp(f"two-bases: 123,145. {rays}.")
+    assert (h.name, h.dimension, len(h.contexts)) == ("two-bases", 3, 2)
+    assert np.allclose(h.vectors["2"], [1, 2**0.5, 0])
+    assert notebook.check(h)["ok"] is True
+    for wrong, words in (("1={0,0,1}", "no vector is given for atom '2'"), ("1=(0,0,1)", "coordinates such as"),
+                         ("1={0,0,1},1={1,0,0}", "given twice"), ("1={0,0,x}", "is no number")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            formats.read_mmp(f"123. {wrong}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("sqrt(2)", 2**0.5),
+        ("(1+sqrt(5))/2", (1 + 5**0.5) / 2),
+        ("-1/2 + sqrt(3)/2*i", np.exp(2j * np.pi / 3)),
+        ("0.25", 0.25),
+        ("sqrt(12)*sqrt(3)", 6),
+    ],
+)
+def test_exact_entries(text, value):
+    real, imaginary = surds.parse(text)
+    assert complex(float(real), float(imaginary)) == pytest.approx(value, abs=1e-15)
+    pair = {"contexts": [["a", "b"]], "vectors": {"a": [text, 0], "b": [0, 1]}}
+    assert formats.from_dict(pair).vectors["a"][0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "sqrt(-1)", "1/sqrt(2)", "1/0", "__import__('os')", "2**9", "sqrt(2.5)", "(" * 500]
+)
+def test_what_is_no_exact_entry(text):
+    with pytest.raises(ValueError, match=r"no number|too long|not real|not rational"):
+        surds.parse(text)
+
+
+def test_one_hypergraph_per_line(qattn, tmp_path):
+    """Cabello's set, the bug and a triangle in one file, each with a line of JSON; a wrong line is named."""
+    cabello, bug = library.load("cabello"), library.load("bug")
+    path = tmp_path / "many.mmp"
+    path.write_text(f"cabello: {formats.write_mmp(cabello)}\n\n{formats.write_mmp(bug)}\n123.\n")
+    code, out, _ = qattn("contexts", "batch", path)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [(r["name"], r["exists"], r["count"]) for r in rows] == [
+        ("cabello", False, "0"),
+        ("3", True, "14"),
+        ("4", True, "3"),
+    ]
+    path.write_text("123.\n12,,3.\n")
+    code, _, err = qattn("contexts", "batch", path)
+    assert code == 2
+    assert "line 2: MMP block 2 is empty" in err
