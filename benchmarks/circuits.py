@@ -1,7 +1,7 @@
 """Forward pass and gradient of all parameters: the fast engine beside PennyLane, in one run: one thread, milliseconds
 of user time.
 
-    python benchmarks/circuits.py [--quick] [--repeats N]
+    python benchmarks/circuits.py [--qubits 4,8] [--repeats N]
 
 Task: four layers of StronglyEntanglingLayers after angle encoding, mean of Z on every wire, gradient of their sum in
 all parameters, batch 256 (16 to 20 qubits: batch 1, no encoding, the sum as one observable). Every row also checks that
@@ -116,14 +116,14 @@ def bandwidth(repeats: int) -> float:
 def main() -> None:
     """Print one row per size, precision and rival."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="4 and 8 qubits only")
+    parser.add_argument("--qubits", default="4,6,8,10,12,16,18,20", help="sizes, 4 to 12 with batch 256, above with 1")
     parser.add_argument("--repeats", type=int, default=5, help="repetitions of either side")
     asked = parser.parse_args()
-    sizes = ((4, 256), (6, 256), (8, 256), (10, 256), (12, 256), (16, 1), (18, 1), (20, 1))
+    sizes = [(int(n), 256 if int(n) <= 12 else 1) for n in asked.qubits.split(",")]
     copy = bandwidth(asked.repeats)
     print(f"one thread, torch {torch.__version__}, PennyLane {qml.__version__}; copy bandwidth {copy / 1e9:.1f} GB/s")
     print("qubits batch dtype    | fast ms | other                   ms   ratio | bandwidth | gaps (values, gradient)")
-    for qubits, batch in ((4, 256), (8, 256)) if asked.quick else sizes:
+    for qubits, batch in sizes:
         for dtype in (torch.float64, torch.float32):
             task, steps = ours(qubits, batch, dtype)
             size = 2**qubits * batch * (16 if dtype == torch.float64 else 8)

@@ -268,7 +268,7 @@ def read_array(path: Path, how: str) -> np.ndarray:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, BadZipFile) as error:
-        raise UserError(f"{path}: not an array in NumPy's .npy format: {error}") from error
+        raise UserError(f"{path}: not an array in NumPy's .npy format") from error
     axes, wanted = {
         "givens": (2, "a matrix of finite numbers"),
         "dense": (2, "a matrix of finite numbers"),
