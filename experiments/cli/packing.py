@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,104 +50,16 @@ def optimize(
 
     Example: `qattn packing optimize --d 4 --n 13 --field complex`
     """
-    from contexts.packing.search.certify import certify
-    from contexts.packing.search.optimize import check_workable
-    from contexts.packing.search.search_state import State
-    from contexts.packing.search.solve import solve
-    from experiments.runs import state_file
-    from experiments.runs.claim import locked
-    from experiments.runs.interrupt import held_interrupt
-    from experiments.studies.packing.saved_search import (
-        certificate_path,
-        check_writable,
-        load_state,
-        save,
-        save_state,
-        state_path,
-    )
+    from experiments.studies.packing.search_run import SearchRequest, run_search, show_search
 
-    with blame("--d, --n"):
-        check_workable(d, n)
-    if not seconds > 0:
-        raise UserError(f"--seconds: expected a positive number, got {seconds}")
-    if rounds is not None and rounds < 1:
-        raise UserError(f"--rounds: expected at least 1, got {rounds}")
     _check_seed(seed)
     out = out or Path("runs", "packings", f"{field.value}_d{d}_n{n}.npy")
-    if out.suffix != ".npy":
-        raise UserError(f"--out {out}: expected a name that ends in .npy")
-    check_writable(out.parent, f"--out {out}")
-    state = load_state(state_path(out)) if resume else None
-    if state is not None and seed not in (None, state.seed):
-        raise UserError(f"--seed {seed}: the saved search has the seed {state.seed}; leave --seed out to resume it")
-    started = time.process_time()
-    shown = {"coherence": math.inf}
-
-    def progress(state: State) -> None:
-        save_state(state_path(out), state)
-        better = state.coherence < shown["coherence"] - 1e-12
-        shown["coherence"] = state.coherence
-        if not as_json and (better or sys.stderr.isatty()):
-            end = "\n" if better or not sys.stderr.isatty() else "\r"
-            clock = f"round {state.round}, {time.process_time() - started:.0f} s"
-            print(f"{clock}: coherence {state.coherence:.10f} ({state.how})", end=end, file=sys.stderr, flush=True)
-
-    with locked(out.with_name(f".{out.stem}.lock"), f"{out}: another qattn is searching there"):
-        if not resume:
-            state_file.remove(state_path(out))  # else a damaged state of this search could give way to one of another
-        with blame("--d, --n"), held_interrupt() as interrupted:
-            solution = solve(
-                d, n, field.value, seed=seed or 0, seconds=seconds, rounds=rounds, constructions=constructions,
-                beat_record=beat_record, state=state, progress=progress, stop=interrupted,
-            )  # fmt: skip
-        proof = certify(solution.vectors)
-        made = {"how": solution.how, "seed": solution.state.seed, "rounds": solution.state.round}
-        save(out, solution.vectors, made | proof)
-        if interrupted():
-            save_state(state_path(out), solution.state)
-    if interrupted():
-        best = f"the best so far, coherence {proof['coherence']:.10f}"
-        print(f"qattn: stopped; {best}, is in {out}; --resume continues", file=sys.stderr)
-        sys.exit(130)
-    record = proof["record"]
-    result: dict[str, Any] = {
-        "d": d,
-        "n": n,
-        "field": field.value,
-        "coherence": proof["coherence"],
-        "bound": proof["bound"],
-        "bound_name": proof["bound_name"],
-        "optimal": proof["optimal"],
-        "record": record,
-        "ratio": proof["coherence"] / record if record else None,
-        "file": str(out),
-        "certificate": str(certificate_path(out)),
-        "how": solution.how,
-        "below_record": proof["below_record"],
-        "below_table": proof["below_table"],
-        "table": proof["table"],
-        "known": proof["known"],
-        "known_source": proof["known_source"],
-        "ratio_to_bound": proof["coherence"] / proof["bound"] if proof["bound"] else None,
-        "rounds": solution.state.round,
-        "cpu_seconds": time.process_time() - started,
-    }
-    if not record:
-        result["ratio_reason"] = "no record for this d and n is shipped" if record is None else "the record is 0"
+    request = SearchRequest(d, n, field.value, out, seconds, rounds, seed, resume, beat_record, constructions)
+    result = run_search(request, quiet=as_json)
     if as_json:
         print(json.dumps(result, allow_nan=False))
-        return
-    print(f"{n} lines in {'R' if field.value == 'real' else 'C'}^{d}: {solution.how}")
-    print(f"coherence  {proof['coherence']:.12f}")
-    print(f"bound      {proof['bound']:.12f}  ({proof['bound_name']})")
-    print(f"record     {record:.12f}  ({proof['table']})" if record else "record     none shipped for this d and n")
-    if record:
-        below = f"  below the table ({proof['table']})" if proof["below_table"] else ""
-        print(f"ratio      {result['ratio']:.10f}{below}")
-    if proof["known"] is not None:
-        print(f"known here {proof['known']:.12f}  ({proof['known_source']})")
-    print("optimal: it meets the bound" if proof["optimal"] else "not proved optimal: the bound lies below")
-    print(f"saved      {out}, certificate {certificate_path(out)}")
+    else:
+        show_search(result)
 
 
 @packing.command()
@@ -159,6 +69,12 @@ def measure(
         str | None,
         typer.Option(help="Which matrix of a .safetensors file; of a run: embedding, readout (both if left out)."),
     ] = None,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="Measure the columns: decoders are stored as d x n.")
+    ] = False,
+    skip_zero: Annotated[
+        bool, typer.Option("--skip-zero", help="Leave out rows that are zero (padding, dead features); count them.")
+    ] = False,
     top: Annotated[int, typer.Option(help="How many nearest pairs to list.")] = 10,
     eps: Annotated[list[float] | None, typer.Option(help="Tolerance for the effective capacity; repeatable.")] = None,
     variants: Annotated[bool, typer.Option(help="Also mean-centred and all-but-the-top.")] = True,
@@ -185,7 +101,9 @@ def measure(
             check_epsilon(value)
     if figure is not None and figure.suffix not in (".svg", ".png"):
         raise UserError(f"--figure {figure}: expected a name that ends in .svg or .png")
-    tables = load_all(file, tensor)
+    tables = load_all(file, tensor, skip_zero)
+    if columns:
+        tables = [table.columns() for table in tables]
     show = not as_json and sys.stderr.isatty()
 
     def progress(done: float) -> None:
@@ -200,7 +118,9 @@ def measure(
     results = []
     for vectors in tables:
         with blame(vectors.source):
+            vectors, skipped = vectors.without_zero_rows() if skip_zero else (vectors, 0)
             result, samples = describe(vectors, top, tuple(eps or ()), variants, seed, progress)
+        result["skipped_zero_rows"] = skipped
         results.append(result)
         if not as_json:
             _measured(result)
@@ -299,6 +219,10 @@ def _plot(d: int | None, out: Path | None, as_json: bool, excluded: bool) -> Non
 def _measured(result: dict[str, Any]) -> None:
     null = result["null"]
     print(f"{result['n']:,} vectors in {'R' if result['field'] == 'real' else 'C'}^{result['d']} ({result['source']})")
+    if result["skipped_zero_rows"]:
+        print(f"{result['skipped_zero_rows']:,} rows that are zero are left out")
+    if result["n"] < result["d"]:
+        print("fewer vectors than dimensions: --columns measures the columns instead")
     print(f"{'':22}{'measured':>12}{'random':>12}")
     for name, value, other in (
         ("coherence", result["coherence"], null["coherence"]),

@@ -531,6 +531,30 @@ def test_capacity_is_plotted_without_a_file(qattn, tmp_path, capsys):
     assert (code, "--plot: expected --d alone" in err) == (2, True)
 
 
+def test_columns_and_zero_rows(qattn, tmp_path):
+    """A decoder of 40 features in R^6, stored as 6 x 40, with two dead features: 38 directions of R^6."""
+    table = np.random.default_rng(4).standard_normal((40, 6))
+    table[[3, 17]] = 0
+    np.save(tmp_path / "decoder.npy", table.T)
+    np.save(tmp_path / "alive.npy", np.delete(table, [3, 17], axis=0))
+    code, _, err = qattn("measure", "decoder.npy", "--columns")
+    assert (code, "row 3 is the zero vector" in err) == (2, True)
+    found, alive = (
+        no_constants(qattn("measure", *arguments, "--json")[1])
+        for arguments in (("decoder.npy", "--columns", "--skip-zero"), ("alive.npy",))
+    )
+    assert (found["n"], found["d"], found["skipped_zero_rows"]) == (38, 6, 2)
+    assert found["coherence"] == pytest.approx(alive["coherence"], abs=1e-15)
+    assert found["nearest_pairs"][0]["names"] == [
+        str(row + (row >= 3) + (row >= 16)) for row in alive["nearest_pairs"][0]["rows"]
+    ]
+    assert "--columns measures the columns instead" in qattn("measure", "decoder.npy")[1]
+    (tmp_path / "v.txt").write_text("pad 0 0 0\na 1 2 3\nb 2 3 1\n")
+    _, out, _ = qattn("measure", "v.txt", "--skip-zero")
+    assert "1 rows that are zero are left out" in out
+    assert "a | b" in out
+
+
 def test_an_interrupted_search_saves_its_best_and_goes_on(qattn, tmp_path, monkeypatch):
     import signal
 

@@ -13,6 +13,7 @@ import itertools
 from functools import lru_cache
 
 import numpy as np
+from jaxtyping import Inexact, Int64
 
 from contexts.packing.constructions.designs import design_incidence, most_triples, triples
 from contexts.packing.constructions.galois import prime_power
@@ -49,7 +50,7 @@ def number_of_blocks(d: int, size: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def blocks(d: int, size: int) -> np.ndarray:
+def blocks(d: int, size: int) -> Int64[np.ndarray, "blocks size"]:
     """Blocks of ``size`` of the d coordinates, any two sharing at most one, as a (number, size) array.
 
     All pairs; triples by hill climbing to the most there can be; else lines of an affine or projective plane with
@@ -66,7 +67,7 @@ def blocks(d: int, size: int) -> np.ndarray:
     return max(found, key=len)
 
 
-def sparse(d: int, size: int, field: str) -> np.ndarray:
+def sparse(d: int, size: int, field: str) -> Inexact[np.ndarray, "n d"]:
     """The packing: :func:`lines_per_block` unit vectors on each of :func:`blocks`, at coherence 1/size.
 
     Raises ``ValueError`` where no Hadamard matrix of the size is known.

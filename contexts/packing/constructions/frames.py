@@ -7,35 +7,35 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Complex128, Float64
+from jaxtyping import Complex128, Float64, Inexact, Int64
 
 from contexts.packing.constructions.designs import design_incidence
 from contexts.packing.constructions.galois import galois_field, prime_power
 from contexts.packing.constructions.matrices import hadamard
 
 
-def simplex(d: int) -> np.ndarray:
+def simplex(d: int) -> Float64[np.ndarray, "n d"]:
     """d + 1 lines of R^d at 1/d: the vertices of a regular simplex."""
     centred = np.eye(d + 1) - 1 / (d + 1)
     _, vectors = np.linalg.eigh(centred)
     return centred @ vectors[:, 1:] * math.sqrt((d + 1) / d)
 
 
-def singer_difference_set(q: int, n: int) -> tuple[int, np.ndarray]:
+def singer_difference_set(q: int, n: int) -> tuple[int, Int64[np.ndarray, " k"]]:
     """(v, D): v = (q^{n+1}−1)/(q−1), |D| = (q^n−1)/(q−1), λ = (q^{n−1}−1)/(q−1) (Singer 1938)."""
     field = galois_field(q ** (n + 1))
     v = (q ** (n + 1) - 1) // (q - 1)
     return v, np.flatnonzero(field.trace(field.exp[:v], q) == 0)
 
 
-def paley_difference_set(p: int) -> tuple[int, np.ndarray]:
+def paley_difference_set(p: int) -> tuple[int, Int64[np.ndarray, " k"]]:
     """(p, the quadratic residues), p ≡ 3 mod 4 prime: λ = (p−3)/4 (Paley 1933). Raises ``ValueError`` for another p."""
     if prime_power(p) != (p, 1) or p % 4 != 3:
         raise ValueError(f"Paley's difference set needs a prime ≡ 3 mod 4, got {p}")
     return p, np.array(sorted({x * x % p for x in range(1, p)}))
 
 
-def harmonic(v: int, members: np.ndarray) -> np.ndarray:
+def harmonic(v: int, members: Int64[np.ndarray, " k"]) -> Complex128[np.ndarray, "v k"]:
     """v lines of C^k: the characters of Z_v restricted to a set of k members, equiangular if it is a difference set.
 
     Coherence √(k−λ)/k. Xia, Zhou & Giannakis 2005; König 1999.
@@ -62,7 +62,7 @@ def bent(m: int, complement: bool = False) -> Float64[np.ndarray, "n d"]:
     return signs / math.sqrt(signs.shape[1])
 
 
-def steiner(kind: str, order: int) -> np.ndarray:
+def steiner(kind: str, order: int) -> Inexact[np.ndarray, "n d"]:
     """Steiner equiangular tight frame of a 2-(v, K, 1) design: v(r+1) lines at 1/r in b dimensions, r blocks per point.
 
     ``kind`` and ``order`` as in :func:`~contexts.packing.constructions.designs.design_incidence`. Real where a
@@ -80,7 +80,7 @@ def steiner(kind: str, order: int) -> np.ndarray:
     return vectors
 
 
-def naimark_complement(frame: np.ndarray) -> np.ndarray:
+def naimark_complement(frame: Inexact[np.ndarray, "n d"]) -> Inexact[np.ndarray, "n rest"]:
     """n lines of dimension n − d from a unit-norm tight frame of n lines in dimension d; equiangular if that one is.
 
     Raises ``ValueError`` for vectors that are no unit-norm tight frame.
@@ -93,7 +93,7 @@ def naimark_complement(frame: np.ndarray) -> np.ndarray:
     return _from_gram(other, n - d)
 
 
-def complement_of_steiner(kind: str, order: int) -> np.ndarray:
+def complement_of_steiner(kind: str, order: int) -> Inexact[np.ndarray, "n d"]:
     """:func:`naimark_complement` of :func:`steiner`."""
     return naimark_complement(steiner(kind, order))
 

@@ -10,6 +10,7 @@ import itertools
 from functools import lru_cache
 
 import numpy as np
+from jaxtyping import Int64
 
 
 def prime_power(q: int) -> tuple[int, int] | None:
@@ -37,15 +38,15 @@ class GF:
         self.log = np.full(q, -1)
         self.log[self.exp] = np.arange(q - 1)
 
-    def power(self, a: np.ndarray, n: int) -> np.ndarray:
+    def power(self, a: Int64[np.ndarray, ...], n: int) -> Int64[np.ndarray, ...]:
         """a^n entrywise, n ≥ 1."""
         return np.where(a == 0, 0, self.exp[self.log[a] * n % (self.q - 1)])
 
-    def product(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def product(self, a: Int64[np.ndarray, ...], b: Int64[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
         """a·b, element by element, by logarithms."""
         return np.where((a == 0) | (b == 0), 0, self.exp[(self.log[a] + self.log[b]) % (self.q - 1)])
 
-    def sum(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def sum(self, a: Int64[np.ndarray, ...], b: Int64[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
         """a + b, element by element: digit by digit in base p."""
         total = np.zeros(np.broadcast(a, b).shape, int)
         for i in range(self.k):
@@ -53,7 +54,7 @@ class GF:
             total += (a // place + b // place) % self.p * place
         return total
 
-    def trace(self, a: np.ndarray, subfield: int | None = None) -> np.ndarray:
+    def trace(self, a: Int64[np.ndarray, ...], subfield: int | None = None) -> Int64[np.ndarray, ...]:
         """Σ a^{s^i} over i < log_s q: the trace to GF(s) (default: GF(p), whose elements are the numbers 0 … p−1)."""
         s = self.p if subfield is None else subfield
         total, term, size = np.zeros_like(a), a, 1
@@ -100,7 +101,7 @@ def _powers(p: int, k: int, tail: tuple[int, ...], order: int) -> np.ndarray | N
 
 
 @lru_cache(maxsize=16)
-def quaternary_trace(m: int) -> np.ndarray:
+def quaternary_trace(m: int) -> Int64[np.ndarray, " order"]:
     """Tr(ξ^j) in Z_4 for j < 2^m − 1, ξ of order 2^m − 1 in the Galois ring GR(4, m) (Hammons et al. 1994, Sec. III).
 
     ξ is a root of the lift to Z_4 of a primitive binary polynomial by Graeffe's method. The Teichmüller set is

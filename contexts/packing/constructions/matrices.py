@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float64
 
 from contexts.packing.constructions.galois import galois_field, prime_power
 
 
-def hadamard(order: int) -> np.ndarray | None:
+def hadamard(order: int) -> Float64[np.ndarray, "n n"] | None:
     """A Hadamard matrix of order 1, 2, 4k by doubling and Paley's two constructions; None if they give none."""
     if order in (1, 2):
         return np.array([[1.0, 1.0], [1.0, -1.0]])[:order, :order]
@@ -36,7 +37,7 @@ def has_hadamard(order: int) -> bool:
     return has_hadamard(order // 2)
 
 
-def conference(q: int) -> np.ndarray | None:
+def conference(q: int) -> Float64[np.ndarray, "n n"] | None:
     """Paley's conference matrix of order q + 1, C Cᵀ = q I: symmetric for q ≡ 1 mod 4, skew for q ≡ 3, else None."""
     if q % 2 == 0 or prime_power(q) is None:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from jaxtyping import Complex128, Float64
 from scipy.optimize import least_squares, minimize
 
 from contexts.packing.search.symmetry import paulis, weyl_heisenberg
@@ -18,7 +19,7 @@ RESTARTS = 200
 PRECISE = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12, "maxcor": 30}
 
 
-def sic(d: int, seed: int = 0) -> np.ndarray:
+def sic(d: int, seed: int = 0) -> Complex128[np.ndarray, "n d"]:
     """d² lines of C^d, unit rows (d², d), at coherence 1/√(d+1) to 1e-10. Seconds for d up to about 24.
 
     Deterministic for a seed. Raises ValueError where 200 restarts find none. d = 1 gives the one line.
@@ -42,7 +43,7 @@ def sic(d: int, seed: int = 0) -> np.ndarray:
     raise ValueError(f"no fiducial vector of a SIC in dimension {d} was found in {RESTARTS} restarts")
 
 
-def hoggar() -> np.ndarray:
+def hoggar() -> Complex128[np.ndarray, "64 8"]:
     """Hoggar's 64 lines of C^8 at 1/3: the orbit of (−1+2i, 1, …, 1) under the three-qubit Paulis (Hoggar 1998)."""
     symmetry = paulis(8, 64)
     assert symmetry is not None
@@ -68,7 +69,7 @@ def _overlaps(v: np.ndarray) -> np.ndarray:
     return np.abs(np.fft.fft(v.conj()[None, :] * shifted, axis=1)) ** 2
 
 
-def fourth_moment(point: np.ndarray) -> tuple[float, np.ndarray]:
+def fourth_moment(point: Float64[np.ndarray, " reals"]) -> tuple[float, Float64[np.ndarray, " reals"]]:
     """Σ_{jk} |⟨v, X^j Z^k v⟩|⁴ / |v|⁸ and its gradient, for real coordinates (Re v, Im v) of a raw vector, by FFT."""
     d = len(point) // 2
     raw = point[:d] + 1j * point[d:]

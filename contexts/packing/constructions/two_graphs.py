@@ -6,13 +6,13 @@ import itertools
 import math
 
 import numpy as np
-from jaxtyping import Complex128, Float64
+from jaxtyping import Complex128, Float64, Inexact
 
 from contexts.packing.constructions.galois import galois_field, prime_power
 from contexts.packing.constructions.matrices import conference
 
 
-def from_seidel(seidel: np.ndarray, d: int) -> np.ndarray:
+def from_seidel(seidel: Inexact[np.ndarray, "n n"], d: int) -> Inexact[np.ndarray, "n d"]:
     """n lines of dimension d from a Hermitian S with zero diagonal, |S_ij| = 1 and two eigenvalues, one of them d-fold.
 
     Rows of an orthonormal basis of the eigenspace, scaled by √(n/d): an equiangular tight frame, at Welch's bound.
@@ -24,7 +24,7 @@ def from_seidel(seidel: np.ndarray, d: int) -> np.ndarray:
     return chosen * math.sqrt(n / d)
 
 
-def conference_frame(q: int) -> np.ndarray:
+def conference_frame(q: int) -> Inexact[np.ndarray, "n d"]:
     """q + 1 = 2d equiangular lines at 1/√q: in R^d for q ≡ 1 mod 4, in C^d for q ≡ 3 (van Lint & Seidel 1966).
 
     Raises ``ValueError`` unless q is an odd prime power.

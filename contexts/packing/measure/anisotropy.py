@@ -6,11 +6,12 @@ The centred matrices are computed one block at a time (:class:`~contexts.packing
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Inexact, Shaped
 
 from contexts.packing.measure.gram import CenteredView, Matrix, blocks, check_matrix, largest, normalise, slices
 
 
-def centring(vectors: np.ndarray) -> CenteredView:
+def centring(vectors: Shaped[np.ndarray, ...]) -> CenteredView:
     """Rows minus their mean. Real embeddings share a common direction that raises every cosine.
 
     Divided by the largest entry where that lies beyond 1e±100, whose squares would leave double precision.
@@ -22,7 +23,7 @@ def centring(vectors: np.ndarray) -> CenteredView:
     return CenteredView(vectors, mean, np.zeros((vectors.shape[1], 0)), scale)
 
 
-def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> CenteredView:
+def removing_the_top(vectors: Shaped[np.ndarray, ...], remove: int | None = None) -> CenteredView:
     """Centred rows with their ``remove`` (default: d/100, at least 1) leading principal components taken out.
 
     Mu & Viswanath 2018, "All-but-the-Top". Raises ValueError unless 0 ≤ remove < d.
@@ -41,12 +42,12 @@ def removing_the_top(vectors: np.ndarray, remove: int | None = None) -> Centered
     return changed
 
 
-def centred(vectors: np.ndarray) -> np.ndarray:
+def centred(vectors: Shaped[np.ndarray, ...]) -> Inexact[np.ndarray, "n d"]:
     """:func:`centring` as a matrix."""
     return centring(vectors)[:]
 
 
-def all_but_the_top(vectors: np.ndarray, remove: int | None = None) -> np.ndarray:
+def all_but_the_top(vectors: Shaped[np.ndarray, ...], remove: int | None = None) -> Inexact[np.ndarray, "n d"]:
     """:func:`removing_the_top` as a matrix."""
     return removing_the_top(vectors, remove)[:]
 

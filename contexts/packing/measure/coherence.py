@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Float32, Int64
 
 from contexts.packing.bounds.capacity import QUANTILES
 from contexts.packing.measure.gram import BLOCK, Matrix, normalise, slices, upper_blocks
@@ -55,8 +56,8 @@ class Measurement:
     seconds: float
     gflops: float
     gemm_peak_gflops: float
-    nearest: np.ndarray = dataclasses.field(repr=False)
-    sample: np.ndarray = dataclasses.field(repr=False)
+    nearest: Float32[np.ndarray, " n"] = dataclasses.field(repr=False)
+    sample: Float[np.ndarray, " pairs"] = dataclasses.field(repr=False)
 
 
 def measure(
@@ -76,37 +77,12 @@ def measure(
     is_complex = np.iscomplexobj(vectors)
     unit = normalise(vectors, np.complex64 if is_complex else np.float32)
     n, d = unit.shape
-    nearest = np.zeros(n, np.float32)
     candidates = _TopPairs(top)
-    duplicates = 0
-    # a float32 product of rows rounded to float32 errs by at most this (Higham, gamma_n); float64 decides within it
-    error = (8 + 2 * d if is_complex else 4 + d) * 2.0**-24
-    total, done = n * n / 2, 0.0
-    product = np.empty(BLOCK * BLOCK, unit.dtype)
-    size = np.empty(BLOCK * BLOCK, np.float32) if is_complex else product
     bare = _gemm_peak(unit)
     busy = time.process_time()
-    for rows, columns in upper_blocks(n):
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        gram = product[: shape[0] * shape[1]].reshape(shape)
-        right = unit[columns].conj().T if is_complex else unit[columns].T
-        np.matmul(unit[rows], right, out=gram)
-        modulus = size[: gram.size].reshape(shape)
-        by_row, by_column = _largest_of(gram, modulus, diagonal=rows == columns)
-        np.maximum(nearest[rows], by_row, out=nearest[rows])
-        np.maximum(nearest[columns], by_column, out=nearest[columns])
-        if float(by_row.max()) + error > min(candidates.threshold, DUPLICATE):
-            if rows == columns:
-                modulus[np.tri(len(modulus), dtype=bool)] = -1  # every pair once
-            i, j = np.nonzero(modulus > candidates.cut(modulus, error))
-            exact = _moduli(vectors, rows, columns, i, j)
-            duplicates += int(np.count_nonzero(exact > DUPLICATE))
-            candidates.take(exact, i + rows.start, j + columns.start)
-        done += modulus.size * (0.5 if rows == columns else 1)
-        if progress:
-            progress(done / total)
+    nearest, duplicates = _all_pairs(vectors, unit, candidates, progress)
     busy = time.process_time() - busy
-    flops = (8 if is_complex else 2) * total * d
+    flops = (8 if is_complex else 2) * n * n / 2 * d
     pairs = sorted((_recheck(vectors, i, j) for i, j in candidates.pairs()), key=lambda p: -p.coherence)
     sample, count = _sample(unit, seed, sample_pairs)
     return Measurement(
@@ -127,7 +103,41 @@ def measure(
     )
 
 
-def greedy_subset(vectors: Matrix, eps: Number, most: int = 20_000) -> np.ndarray:
+def _all_pairs(
+    vectors: Matrix, unit: np.ndarray, candidates: _TopPairs, progress: Progress | None
+) -> tuple[np.ndarray, int]:
+    """Row maxima of |cos| and the number of duplicates, over all pairs in blocks; the largest go to ``candidates``."""
+    n, d = unit.shape
+    is_complex = np.iscomplexobj(unit)
+    nearest, duplicates = np.zeros(n, np.float32), 0
+    # a float32 product of rows rounded to float32 errs by at most this (Higham, gamma_n); float64 decides within it
+    error = (8 + 2 * d if is_complex else 4 + d) * 2.0**-24
+    total, done = n * n / 2, 0.0
+    product = np.empty(BLOCK * BLOCK, unit.dtype)
+    size = np.empty(BLOCK * BLOCK, np.float32) if is_complex else product
+    for rows, columns in upper_blocks(n):
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        gram = product[: shape[0] * shape[1]].reshape(shape)
+        right = unit[columns].conj().T if is_complex else unit[columns].T
+        np.matmul(unit[rows], right, out=gram)
+        modulus = size[: gram.size].reshape(shape)
+        by_row, by_column = _largest_of(gram, modulus, diagonal=rows == columns)
+        np.maximum(nearest[rows], by_row, out=nearest[rows])
+        np.maximum(nearest[columns], by_column, out=nearest[columns])
+        if float(by_row.max()) + error > min(candidates.threshold, DUPLICATE):
+            if rows == columns:
+                modulus[np.tri(len(modulus), dtype=bool)] = -1  # every pair once
+            i, j = np.nonzero(modulus > candidates.cut(modulus, error))
+            exact = _moduli(vectors, rows, columns, i, j)
+            duplicates += int(np.count_nonzero(exact > DUPLICATE))
+            candidates.take(exact, i + rows.start, j + columns.start)
+        done += modulus.size * (0.5 if rows == columns else 1)
+        if progress:
+            progress(done / total)
+    return nearest, duplicates
+
+
+def greedy_subset(vectors: Matrix, eps: Number, most: int = 20_000) -> Int64[np.ndarray, " kept"]:
     """Rows kept, in order, by keeping each whose |cos| with all kept so far is at most ε: an ε-coherent subset.
 
     A lower bound on the largest such subset. Looks at the first ``most`` rows.

@@ -10,6 +10,7 @@ import mmap
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Float, Inexact
 
 BLOCK = 1024
 
@@ -38,7 +39,7 @@ class CenteredView:
 Matrix = np.ndarray | CenteredView
 
 
-def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> np.ndarray:
+def normalise(vectors: Matrix, dtype: np.dtype | type | None = None) -> Inexact[np.ndarray, "n d"]:
     """Unit rows of an (n, d) matrix, computed in double precision and returned in ``dtype`` (default: double).
 
     Raises ValueError for what is not a matrix of numbers, is empty, holds NaN or infinity, or has a zero row (named).
@@ -81,7 +82,7 @@ def _double(vectors: Matrix) -> type:
     return np.complex128 if np.iscomplexobj(vectors) else np.float64
 
 
-def blocks(vectors: Matrix) -> Iterator[tuple[slice, np.ndarray]]:
+def blocks(vectors: Matrix) -> Iterator[tuple[slice, Inexact[np.ndarray, "rows d"]]]:
     """Blocks of rows in double precision. Raises ValueError where one holds NaN or infinity (the row is named)."""
     for rows in slices(len(vectors)):
         with np.errstate(over="ignore"):  # extended precision may exceed double: an infinity, named below
@@ -100,7 +101,7 @@ def _let_go(vectors: Matrix) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def largest(block: np.ndarray) -> np.ndarray:
+def largest(block: Inexact[np.ndarray, "n d"]) -> Float[np.ndarray, "n 1"]:
     """The largest |Re| or |Im| of each row, as a column; |z| itself may overflow."""
     if np.iscomplexobj(block):
         return np.maximum(np.abs(block.real), np.abs(block.imag)).max(axis=1, keepdims=True)

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Shaped
 
 from contexts.packing.measure.gram import normalise
 from contexts.packing.validation import check_size
@@ -39,7 +40,7 @@ class Interference:
     guarantee: float
 
 
-def interference(vectors: np.ndarray, active: int, trials: int, seed: int) -> Interference:
+def interference(vectors: Shaped[np.ndarray, ...], active: int, trials: int, seed: int) -> Interference:
     """Store and read ``trials`` random sets of ``active`` features (signs ±1) along the rows of an (n, d) matrix.
 
     Raises ValueError unless 1 ≤ active < n. Forms the n × n Gram matrix: n up to a few thousand.

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from jaxtyping import Inexact, Shaped
 
 from contexts.packing.best_known import best_known
 from contexts.packing.bounds.coherence_bounds import best_bound
@@ -26,7 +27,7 @@ MOST_PAIRS, MOST_ENTRIES = 5000, 400_000  # recomputed exactly: so many pairs, a
 MATCH = 1e-9  # a coherence this close to a proved bound, relatively, is called equal to it
 
 
-def certify(vectors: np.ndarray) -> dict[str, Any]:
+def certify(vectors: Shaped[np.ndarray, ...]) -> dict[str, Any]:
     """The certificate of an (n, d) matrix, as a dictionary for JSON.
 
     ``optimal`` is True only where a proved bound equals the coherence to 1e-9 (or n ≤ d and the coherence is 0), and
@@ -74,7 +75,7 @@ def certify(vectors: np.ndarray) -> dict[str, Any]:
     }
 
 
-def exact_square(u: np.ndarray, v: np.ndarray) -> Fraction:
+def exact_square(u: Inexact[np.ndarray, " d"], v: Inexact[np.ndarray, " d"]) -> Fraction:
     """|⟨u,v⟩|² / (|u|² |v|²) of two float64 vectors as an exact fraction."""
     a, b = _rational(u), _rational(v)
     real = sum(x * p + y * q for (x, y), (p, q) in zip(a, b, strict=True))

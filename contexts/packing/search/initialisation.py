@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Inexact, Int64
 
 from contexts.packing.constructions.construction import Construction
 from contexts.packing.measure.gram import normalise
@@ -27,7 +28,7 @@ def symmetries(d: int, n: int, field: str, rng: np.random.Generator) -> list[Sym
     return [symmetry for symmetry in found if symmetry is not None][: int(np.clip(12_000 // n**2, 2, GROUPS))]
 
 
-def most_free(lines: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def most_free(lines: Inexact[np.ndarray, "lines d"], n: int, rng: np.random.Generator) -> Int64[np.ndarray, " n"]:
     """n rows left when those with the most contacts are removed one by one: |⟨u,v⟩| within 1e-4 of the largest."""
     order = rng.permutation(len(lines))
     gram = np.abs(lines[order] @ lines[order].conj().T)
@@ -43,7 +44,9 @@ def most_free(lines: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray
     return order[alive]
 
 
-def perturbed(pool: Sequence[np.ndarray], rng: np.random.Generator, batch: int) -> np.ndarray:
+def perturbed(
+    pool: Sequence[Inexact[np.ndarray, "n d"]], rng: np.random.Generator, batch: int
+) -> Inexact[np.ndarray, "batch n d"]:
     """Copies of packings (n, d) of the pool, the first the oftenest, with a few lines replaced or all shaken."""
     n, d = pool[0].shape
     field = "complex" if np.iscomplexobj(pool[0]) else "real"
@@ -70,7 +73,9 @@ def usable(structures: Sequence[Construction], n: int, best: float) -> list[Cons
     return [c for c in structures if is_usable(c)]
 
 
-def parts(lines: np.ndarray, n: int, field: str, rng: np.random.Generator, batch: int) -> np.ndarray:
+def parts(
+    lines: Inexact[np.ndarray, "lines d"], n: int, field: str, rng: np.random.Generator, batch: int
+) -> Inexact[np.ndarray, "batch n d"]:
     """n of the lines, drawn at random or left over when those with the most contacts are removed; or all and others."""
     lines = normalise(lines.astype(complex if field == "complex" else float))
     d = lines.shape[1]
@@ -87,7 +92,8 @@ def parts(lines: np.ndarray, n: int, field: str, rng: np.random.Generator, batch
     return normalise(out.reshape(-1, d)).reshape(out.shape)
 
 
-def gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> np.ndarray:
+def gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> Inexact[np.ndarray, ...]:
+    """Independent standard normal numbers, complex ones with independent parts."""
     """Standard normal numbers of a shape; complex ones have independent real and imaginary parts."""
     x = rng.standard_normal(shape)
     return x + 1j * rng.standard_normal(shape) if field == "complex" else x

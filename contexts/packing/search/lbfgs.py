@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Float64
 
 # (points (B, N), indices of those points in the batch) → values (B,), gradients (B, N)
 Objective = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -19,12 +20,12 @@ ARMIJO = 1e-4
 
 def minimise(
     objective: Objective,
-    x: np.ndarray,
+    x: Float64[np.ndarray, "problems size"],
     iterations: int,
     memory: int = 10,
     tolerance: float = 1e-9,
     stop: Callable[[], bool] | None = None,
-):
+) -> tuple[Float64[np.ndarray, "problems size"], Float64[np.ndarray, " problems"]]:
     """Minimise every row of ``x`` (B, N) for at most ``iterations`` steps; returns the new points and values.
 
     A problem stops when its gradient is below ``tolerance`` in every entry, or when its line search finds no descent

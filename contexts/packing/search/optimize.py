@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from jaxtyping import Float64, Inexact
 from threadpoolctl import threadpool_limits
 
 from contexts.packing.bounds.coherence_bounds import best_bound
@@ -113,7 +114,9 @@ class _Clock:
         return self.late or (self.stop is not None and self.stop())
 
 
-def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tuple[np.ndarray, np.ndarray]:
+def smoothed_maximum(
+    x: Inexact[np.ndarray, "batch r d"], beta: Float64[np.ndarray, " batch"], symmetry: Symmetry
+) -> tuple[Float64[np.ndarray, " batch"], Inexact[np.ndarray, "batch r d"]]:
     """F_β and its gradient for raw representatives x (B, r, d), which are projected and normalised inside.
 
     The largest term is factored out of the exponentials, so that no β overflows. Gradient in the sense of real
@@ -148,8 +151,13 @@ def smoothed_maximum(x: np.ndarray, beta: np.ndarray, symmetry: Symmetry) -> tup
 
 
 def anneal(
-    x: np.ndarray, beta: np.ndarray, symmetry: Symmetry, last: Number, stop: Callable[[], bool], iterations: int = 80
-) -> np.ndarray:
+    x: Inexact[np.ndarray, "batch r d"],
+    beta: Float64[np.ndarray, " batch"],
+    symmetry: Symmetry,
+    last: Number,
+    stop: Callable[[], bool],
+    iterations: int = 80,
+) -> Inexact[np.ndarray, "batch r d"]:
     """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
 
     A restart whose β has reached ``last`` waits, at that β, for the others. Ends early where ``stop()`` says so.

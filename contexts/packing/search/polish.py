@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Inexact
 from scipy.linalg import lstsq
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -26,12 +27,12 @@ PIVOTS = 5000  # of one linear programme; a limit in pivots, not in seconds, kee
 GAPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # in |⟨u,v⟩|²: how far below the maximum a pair may lie and be active
 
 
-def polish(vectors: np.ndarray) -> np.ndarray:
+def polish(vectors: Inexact[np.ndarray, "n d"]) -> Inexact[np.ndarray, "n d"]:
     """Unit rows (n, d) of a local optimum near the given ones, to about 1e-12 in coherence where it is regular."""
     return descend(equalise(vectors))
 
 
-def equalise(vectors: np.ndarray) -> np.ndarray:
+def equalise(vectors: Inexact[np.ndarray, "n d"]) -> Inexact[np.ndarray, "n d"]:
     """Gauss-Newton on the active pairs, for several readings of which pairs are active; milliseconds."""
     best = normalise(vectors)
     value = coherence(best)
@@ -45,7 +46,9 @@ def equalise(vectors: np.ndarray) -> np.ndarray:
     return best
 
 
-def descend(vectors: np.ndarray, hope: Number = 1.0, stop: Callable[[], bool] | None = None) -> np.ndarray:
+def descend(
+    vectors: Inexact[np.ndarray, "n d"], hope: Number = 1.0, stop: Callable[[], bool] | None = None
+) -> Inexact[np.ndarray, "n d"]:
     """Linear programmes in a trust box, which grows while they foretell the maximum well and shrinks where they do not.
 
     Ends when a programme promises less than 1e-15 or after 5 to 80 of them; up to a few seconds. Gives up early

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Inexact
 
 from contexts.packing.measure.gram import coherence
 from contexts.packing.validation import check_field, check_size
@@ -79,7 +80,7 @@ class State:
         return self.best.coherence if self.pool else math.inf
 
     @property
-    def vectors(self) -> np.ndarray:
+    def vectors(self) -> Inexact[np.ndarray, "n d"]:
         """The best packing found, unit rows (n, d)."""
         return self.best.vectors
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Inexact
 
 from contexts.packing.best_known import best_known
 from contexts.packing.bounds.capacity import random_coherence
@@ -26,7 +27,7 @@ MATCH = 1e-9  # relative: a packing this close to a proved bound meets it
 class Solution:
     """n unit rows, their coherence, and where they come from ("construction: …" or "optimised: …")."""
 
-    vectors: np.ndarray
+    vectors: Inexact[np.ndarray, "n d"]
     coherence: float
     how: str
     state: State

@@ -12,6 +12,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Inexact, Shaped
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Symmetry:
         return self.free * len(self.elements) + len(self.fixed)
 
     @property
-    def weights(self) -> np.ndarray:
+    def weights(self) -> Shaped[np.ndarray, " r"]:
         """The orbit length of each representative."""
         return np.array([len(self.elements)] * self.free + [1] * len(self.fixed), float)
 
-    def spread(self, x: np.ndarray) -> np.ndarray:
+    def spread(self, x: Inexact[np.ndarray, "*batch r d"]) -> Inexact[np.ndarray, "*batch n d"]:
         """All lines (…, n, d) from unit representatives (…, r, d); the representatives come first."""
         order, d, _ = self.elements.shape
         if order == 1:

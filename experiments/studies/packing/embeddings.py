@@ -70,26 +70,33 @@ def describe(
     if not found.pairs:
         result["nearest_pair_reason"] = "a single vector has no pairs"
     if variants and found.n > 1:
-        for name, change in (("centred", centring), ("all but the top", removing_the_top)):
-            if name == "all but the top" and found.d < 2:
-                continue
-            try:
-                changed = change(vectors.matrix)  # computed a block at a time: no second copy of the matrix
-                other = measure(changed, 1, seed)
-            except ValueError as error:  # centring may leave a zero vector: two equal rows, or one direction in all
-                result["variants_reason"] = f"{name}: {error}"
-                continue
-            samples[name] = other.sample
-            result["variants"][name] = {
-                "coherence": other.coherence,
-                "mean_nearest": other.mean_nearest,
-                "quantiles": {str(q): value for q, value in other.quantiles.items()},
-                "effective_dimension": effective_dimension(changed),
-                # as many random vectors, in the dimensions that are left
-                "null": null_model(found.n, found.d - changed.leading.shape[1], found.field),
-            }
+        _add_variants(result, samples, vectors.matrix, found, seed)
     result["cpu_seconds"] = time.process_time() - start
     return result, samples
+
+
+def _add_variants(
+    result: dict[str, Any], samples: dict[str, np.ndarray], matrix: np.ndarray, found: Measurement, seed: int
+) -> None:
+    """The same vectors centred and without leading components, into ``result`` and ``samples``."""
+    for name, change in (("centred", centring), ("all but the top", removing_the_top)):
+        if name == "all but the top" and found.d < 2:
+            continue
+        try:
+            changed = change(matrix)  # computed one block at a time: no second copy of the matrix
+            other = measure(changed, 1, seed)
+        except ValueError as error:  # centring may leave a zero vector: two equal rows, or one direction in all
+            result["variants_reason"] = f"{name}: {error}"
+            continue
+        samples[name] = other.sample
+        result["variants"][name] = {
+            "coherence": other.coherence,
+            "mean_nearest": other.mean_nearest,
+            "quantiles": {str(q): value for q, value in other.quantiles.items()},
+            "effective_dimension": effective_dimension(changed),
+            # as many random vectors, in the dimensions that are left
+            "null": null_model(found.n, found.d - changed.leading.shape[1], found.field),
+        }
 
 
 def _capacity(

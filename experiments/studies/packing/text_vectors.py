@@ -21,7 +21,7 @@ class _Layout(NamedTuple):
     named: bool
 
 
-def read_text(path: Path) -> Vectors:
+def read_text(path: Path, allow_zero: bool = False) -> Vectors:
     """word2vec's text (a first line "n d") or GloVe's (none): a token and d numbers per line; tokens may hold spaces.
 
     A file whose every token would be a number (``numpy.savetxt``, the Embedding Projector's .tsv) is a matrix without
@@ -39,7 +39,7 @@ def read_text(path: Path) -> Vectors:
             if count == len(rows):  # grown in place: a list of rows would need the memory twice
                 rows.resize((max(1024, 2 * len(rows)), layout.d), refcheck=False)
             parts = line.replace("\t", " ").split(" ") if layout.named else [str(count), *line.split()]
-            rows[count] = _numbers(parts, layout, path, number)
+            rows[count] = _numbers(parts, layout, path, number, allow_zero)
             if layout.named:
                 names.append(" ".join(parts[: len(parts) - layout.d]))
             count += 1
@@ -82,7 +82,7 @@ def _has_names(tokens: Iterable[str]) -> bool:
     return bool(bases)
 
 
-def _numbers(parts: list[str], layout: _Layout, path: Path, number: int) -> np.ndarray:
+def _numbers(parts: list[str], layout: _Layout, path: Path, number: int, allow_zero: bool) -> np.ndarray:
     d, got = layout.d, len(parts) - 1
     numbers = parts[got - d + 1 :]
     if got < d or (got > d and not layout.named):
@@ -100,8 +100,10 @@ def _numbers(parts: list[str], layout: _Layout, path: Path, number: int) -> np.n
     token = repr(" ".join(parts[: got - d + 1])[:40]) if layout.named else f"row {parts[0]}"
     if not np.isfinite(values).all():
         raise UserError(f"{path}: line {number}: the vector of {token} holds a NaN or an infinity; remove the line")
-    if not values.any():
-        raise UserError(f"{path}: line {number}: the vector of {token} is zero, without direction; remove the line")
+    if not values.any() and not allow_zero:
+        raise UserError(
+            f"{path}: line {number}: the vector of {token} is zero, without direction; --skip-zero leaves it out"
+        )
     return values
 
 

@@ -15,11 +15,12 @@ from experiments.studies.packing.vectors import Vectors
 MODEL = "model.safetensors"
 
 
-def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
+def load_vectors(path: str | Path, tensor: str | None = None, allow_zero: bool = False) -> Vectors:
     """Read a matrix of vectors. ``tensor`` names one of a ``.safetensors`` file (or of a run's folder).
 
-    Raises :class:`UserError` for a missing file, a tensor that is absent or not named among several, a text embedding
-    whose lines differ in dimension (with the line), or a file that holds no matrix of numbers.
+    Lines of text that are zero are refused unless ``allow_zero``. Raises :class:`UserError` for a missing file, a
+    tensor that is absent or not named among several, a text embedding whose lines differ in dimension (with the line),
+    or a file that holds no matrix of numbers.
     """
     path = Path(path)
     if path.is_dir():
@@ -36,10 +37,10 @@ def load_vectors(path: str | Path, tensor: str | None = None) -> Vectors:
         return _safetensors(path, tensor)
     if path.suffix in (".npz", ".pt", ".pth", ".bin", ".pkl", ".pickle"):
         raise UserError(f"{path}: cannot read {path.suffix} files; save the matrix with numpy.save as .npy")
-    return read_text(path)
+    return read_text(path, allow_zero)
 
 
-def load_all(path: str | Path, tensor: str | None = None) -> list[Vectors]:
+def load_all(path: str | Path, tensor: str | None = None, allow_zero: bool = False) -> list[Vectors]:
     """As :func:`load_vectors`, but all there is: of a run both matrices, of an experiment's folder those of its runs.
 
     In these, ``tensor`` may be "embedding" or "readout", or the name of a tensor of a run.
@@ -47,7 +48,7 @@ def load_all(path: str | Path, tensor: str | None = None) -> list[Vectors]:
     path = Path(path)
     runs = [path] if (path / MODEL).is_file() else sorted(file.parent for file in path.glob(f"runs/*/{MODEL}"))
     if not runs or not all(_is_ours(run / MODEL) for run in runs) or tensor not in (None, "embedding", "readout"):
-        return [load_vectors(path, tensor)]
+        return [load_vectors(path, tensor, allow_zero)]
     from experiments.studies.packing.trained_vectors import chosen
 
     return [vectors for run in runs for vectors in chosen(run, tensor)]
