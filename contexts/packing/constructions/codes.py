@@ -101,7 +101,7 @@ def dual_bch(d: int, t: int) -> Float64[np.ndarray, "n d"]:
     """
     field = _binary_field(d, t)
     powers, everything = _odd_powers(field, t), np.arange(d)
-    # tr(a x^k) for all a (rows) and x (columns), one table an exponent
+    # tr(a x^k) for all a (rows) and x (columns), one table per exponent
     tables = [field.trace(field.product(everything[:, None], p[None, :])) for p in powers]
     words = tables[0]
     for table in tables[1:]:

@@ -189,7 +189,7 @@ class _TopPairs:
 
 
 def _largest_of(gram: np.ndarray, modulus: np.ndarray, diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """|gram| into ``modulus``, 0 on a diagonal, and its largest entries by row and column; a strip in cache a time."""
+    """|gram| into ``modulus``, 0 on a diagonal, and its largest entries by row and column; one strip in cache."""
     by_row, by_column = np.empty(len(gram), np.float32), np.zeros(gram.shape[1], np.float32)
     for strip in slices(len(gram), 128):
         part = np.abs(gram[strip], out=modulus[strip])

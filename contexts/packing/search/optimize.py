@@ -1,6 +1,6 @@
 """Packings by optimisation: minimise the largest |⟨u,v⟩| of n lines in R^d or C^d from many restarts.
 
-Each restart minimises a smoothed maximum, F_β = (1/β) ln Σ_{u≠v} exp(β |⟨u,v⟩|²), by L-BFGS while β grows by 4 a
+Each restart minimises a smoothed maximum, F_β = (1/β) ln Σ_{u≠v} exp(β |⟨u,v⟩|²), by L-BFGS while β grows by 4 per
 stage; squaring makes it smooth at 0 and treats R and C alike. Low starting β finds symmetric optima (low β is a
 low-order frame potential, minimised by designs), high β amorphous ones: so the start is drawn log-uniformly. Besides
 random starts, rounds take orbits under random symmetries, parts of larger constructions, and perturbations of the best
@@ -158,7 +158,7 @@ def anneal(
     stop: Callable[[], bool],
     iterations: int = 80,
 ) -> Inexact[np.ndarray, "batch r d"]:
-    """Minimise F_β from raw representatives x (B, r, d), with β × 4 a stage up to ``last``; returns them normalised.
+    """Minimise F_β from raw representatives x (B, r, d), with β × 4 per stage up to ``last``; returns them normalised.
 
     A restart whose β has reached ``last`` waits, at that β, for the others. Ends early where ``stop()`` says so.
     """

@@ -1,4 +1,4 @@
-"""What a search for packings keeps: the best met so far, and all it needs to go on later."""
+"""What a search for packings keeps: the best met so far, and all it needs to resume later."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Found(NamedTuple):
 
 @dataclass
 class State:
-    """Everything a search needs to go on: seed, rounds done, best packings found, how often the best has been met.
+    """Everything a search needs to resume: seed, rounds done, best packings found, how often the best has been met.
 
-    ``final`` is the best one polished at the end, no part of what goes on: search k rounds, save, load and search l
+    ``final`` is the best one polished at the end, no part of what is resumed: search k rounds, save, load and search l
     more, and it is the same as k + l rounds at once.
     """
 

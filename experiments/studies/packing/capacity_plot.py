@@ -112,7 +112,7 @@ def draw(rows: Rows, known: Rows) -> Figure:
 def plot_capacity(d: int, out: Path) -> dict[str, Any]:
     """Compute, write ``capacity_dD.svg`` and ``.csv`` into the folder ``out``, and return rows, models and files.
 
-    Raises :class:`UserError` for a d that is none or beyond 20,000.
+    Raises :class:`UserError` for an invalid d, or one beyond 20,000.
     """
     from experiments.report.canvas import svg
     from experiments.studies.packing.study import table

@@ -20,10 +20,10 @@ from qattn.lm.unitary import ControlledLM
 
 
 def matrices(folder: Path) -> dict[str, Vectors]:
-    """By part: the rows of the embedding, one a token, and the vectors that the readout measures, named by tokens.
+    """By part: the rows of the embedding, one per token, and the vectors that the readout measures, named by tokens.
 
     The readout of a classical model is its unembedding (left out where tied to the embedding); of a Born readout the
-    rows of the isometry, ``rank`` a token (left out where these are the axes themselves). Raises :class:`UserError`
+    rows of the isometry, ``rank`` per token (left out where these are the axes themselves). Raises :class:`UserError`
     where the folder holds no run of this program.
     """
     trained = trained_models.load(folder)
