@@ -113,7 +113,7 @@ def _gap(task: Mapping[str, Any], a: str, b: str) -> float:
 
 
 def samples(task: str, runs: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Samples side by side: one group for each (prompt, temperature, top_k), one text a model, from its first seed."""
+    """Samples side by side: one group for each (prompt, temperature, top_k), one text per model, of its first seed."""
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for model in summary["tasks"][task]["models"]:
         mine = [run for run in runs if (run["task"], run["model"], run["status"]) == (task, model, "done")]
