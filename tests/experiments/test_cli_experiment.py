@@ -188,10 +188,10 @@ def test_print_config_shows_origins_and_can_be_run_again(qattn: Any, tmp_path: P
 def test_dry_run_lists_the_runs(qattn: Any, engine: Engine) -> None:
     code, out, _ = qattn("run", "quickstart", "--dry-run", "--seeds", "2", "--workers", "2")
     assert code == 0
-    assert "4 runs, 4 min of training, 2 side by side" in out
-    assert out.count("1,000") == 4
+    assert "8 runs, 8 min of training, 2 side by side" in out
+    assert out.count("1,000") == 8
     found = json.loads(qattn("run", "quickstart", "--dry-run", "--seeds", "2", "--json")[1])
-    assert (len(found["runs"]), found["seconds"]) == (4, 240.0)
+    assert (len(found["runs"]), found["seconds"]) == (8, 480.0)
     assert engine.asked == {}  # nothing was trained
 
 
@@ -211,12 +211,12 @@ def test_summary_and_its_budget(qattn: Any, engine: Engine) -> None:
     code, out, _ = qattn("summary", "quickstart", "--max-parameters", "750")
     assert code == 0
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
-    assert rows["embedding"] == ["700", "700"]
-    assert rows["total"] == ["750", "750"]
+    assert rows["embedding"] == ["700"] * 4
+    assert rows["total"] == ["750"] * 4
     code, out, _ = qattn("summary", "quickstart", "--max-parameters", "700", "--json")
     assert code == 1
     found = json.loads(out)
-    assert found["over"] == ["transformer", "unitary"]
+    assert found["over"] == ["transformer", "unitary", "unitary softmax", "no register"]
     assert found["models"]["unitary"] == {"groups": {"embedding": 700, "control": 50}, "total": 750}
 
 

@@ -26,6 +26,7 @@ KINDS = {
     "overlap": f"kind: unitary, {SMALL}, readout: overlap",
     "softmax": f"kind: unitary, {SMALL}, readout: softmax",
     "frozen": f"kind: unitary, {SMALL}, frozen: [mixers]",
+    "selected": f"kind: selected, {SMALL}",
     "mean_field": f"kind: mean_field, {SMALL}, features: 3",
     "table": "kind: unitary_recurrent, transition: table, dim: 8",
     "householder": "kind: unitary_recurrent, dim: 8, embedding: 4",
@@ -46,7 +47,7 @@ KINDS = {
     "lstm": "kind: lstm, dim: 8, embedding: 4",
     "ngram": "kind: ngram, order: 3",
 }
-STRICT = {"unitary", "frozen", "table", "householder", "cayley", "permutation", "circuit", "circuit_povm"}
+STRICT = {"unitary", "selected", "frozen", "table", "householder", "cayley", "permutation", "circuit", "circuit_povm"}
 
 
 def ladder(folder: Path, task: str, kinds: dict[str, str]) -> Experiment:
