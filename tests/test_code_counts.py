@@ -7,11 +7,10 @@ import pytest
 from tests.code_counts import PACKAGES, Count, counts
 
 SHAPED = {
-    "qattn.core": 0.9, "qattn.lm": 0.9, "qattn.circuits": 0.09, "classical": 0.85, "contexts": 0.22,
+    "qattn.core": 0.9, "qattn.lm": 0.9, "qattn.circuits": 0.6, "classical": 0.85, "contexts": 0.35,
     "contexts.packing": 0.38, "experiments": 0.4,
 }  # fmt: skip
 """The least share of functions on arrays that name all axes; raise a number when a package has passed it."""
-UNDOCUMENTED = {"qattn.circuits": 85}
 SILENT = {"qattn.circuits": 60}
 """How many may lack it, where it is more than ``FEW``: what was written yesterday."""
 FEW = 5
@@ -26,7 +25,7 @@ def found() -> dict[str, Count]:
 def test_every_public_function_is_documented_with_its_errors(found: dict[str, Count], package: str) -> None:
     one = found[package]
     assert one.functions > 40
-    assert len(one.undocumented) <= UNDOCUMENTED.get(package, FEW), one.undocumented
+    assert len(one.undocumented) <= FEW, one.undocumented
     assert len(one.silent) <= SILENT.get(package, FEW), one.silent
 
 
