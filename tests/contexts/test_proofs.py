@@ -25,7 +25,6 @@ EMBEDDABLE = [
     "MHaM?__O?R_S@DCP_",
     "MwCQcO_@?O_c?X?e_",
     "Mh_OGO??Ha`eo_?w_",
-    "MIce?I?G?MAK?LAE_",
     "Mc?l?OOO?w_UWO?X_",
     "MpEA?@BDPC@c?UAB_",
 ]
