@@ -44,6 +44,8 @@ class UnitaryModel(ControlledModel):
     """A learned depolarising channel before the readout, so that no token has probability zero."""
     init_scale: NonNegative = 0.3
     """How far from the identity the mixers start. Random mixers (Haar) scramble the angles and do not train."""
+    parametrization: Literal["qr", "cayley", "matrix_exp", "householder", "geotorch"] = "qr"
+    """How the mixers stay on their manifold; `householder` and `geotorch` are for the real field."""
     dephasing: Share = 0.0
     """Ablation: share of every coherence lost before each mixer. Costs a factor `dim` (a density matrix)."""
     unistochastic: bool = False
@@ -58,6 +60,8 @@ class UnitaryModel(ControlledModel):
         elif self.dim % self.heads:
             yield "dim", f"a multiple of heads ({self.heads})", str(self.dim), ("heads",)
         yield from super().clashes()
+        if self.parametrization in ("householder", "geotorch") and self.field == "complex":
+            yield "parametrization", "field: real beside it", f"{self.parametrization} and field: complex", ("field",)
         if self.rank is not None and self.readout != "povm":
             why = "whose rank is dim over the vocabulary" if self.readout == "projective" else "which has no rank"
             yield "rank", "readout: povm beside it", f"readout: {self.readout}, {why}; remove rank", ("readout",)

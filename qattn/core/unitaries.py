@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from qattn.core import orthogonal_maps
 from qattn.core.parametrization_cache import cacheable
 
 Field = Literal["complex", "real"]
@@ -58,16 +59,35 @@ class Mixers(nn.Module):
     """``count`` trainable unitary (orthogonal) matrices of size ``dim``, started near the identity.
 
     ``init_scale`` s is the size of the start's departure from the identity: QR of 1 + s·G/√(2·dim). Haar mixers
-    scramble the angles of the layers below and leave no gradient (a barren plateau in miniature).
+    scramble the angles of the layers below and leave no gradient (a barren plateau in miniature). ``parametrization``
+    is one of :data:`qattn.core.orthogonal_maps.NAMES`. Raises ``ValueError`` for another one, or where it is for real
+    matrices alone.
     """
 
     def __init__(
-        self, count: int, dim: int, field: Field = "complex", init_scale: float = 0.3, *, generator: torch.Generator
+        self,
+        count: int,
+        dim: int,
+        field: Field = "complex",
+        init_scale: float = 0.3,
+        parametrization: str = "qr",
+        *,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
+        if parametrization not in orthogonal_maps.NAMES:
+            known = ", ".join(orthogonal_maps.NAMES)
+            raise ValueError(f"parametrization must be one of {known}, got {parametrization!r}")
+        if field == "complex" and parametrization in orthogonal_maps.REAL_ONLY:
+            raise ValueError(f"parametrization {parametrization} is for the real field, got field 'complex'")
         self.field: Field = field
+        self.parametrization = parametrization
         self.raw = nn.Parameter(torch.empty(count, dim, dim, _parts(field)))
         self.initialize_(init_scale, generator=generator)
+        self.on_manifold: orthogonal_maps.GeotorchMatrices | None = None
+        if parametrization == "geotorch":
+            self.on_manifold = orthogonal_maps.GeotorchMatrices(orthonormal_columns(self.raw.detach()[..., 0]))
+            del self.raw
 
     @torch.no_grad()
     def initialize_(self, init_scale: float, *, generator: torch.Generator) -> None:
@@ -78,7 +98,9 @@ class Mixers(nn.Module):
 
     @cacheable
     def forward(self) -> Shaped[Tensor, "count dim dim"]:
-        return orthonormal_columns(as_field(self.raw))
+        if self.on_manifold is not None:
+            return self.on_manifold()
+        return orthogonal_maps.MAPS.get(self.parametrization, orthonormal_columns)(as_field(self.raw))
 
     def in_manifold(self, eps: float = 1e-5) -> bool:
         """Whether every matrix is unitary to within ``eps`` (largest entry of |W†W − 1|)."""

@@ -72,7 +72,7 @@ class MeanFieldLM(RegisterLM):
         self.attention = nn.ModuleList(
             PhaseAttention.of(c, width, 1, c.angle_count, generator=generator) for _ in range(c.layers)
         )
-        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
+        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, c.parametrization, generator=generator)
         parts = 2 if c.field == "complex" else 1
         self.probes = nn.Parameter(torch.randn(c.layers, c.features, c.dim, parts, generator=generator))
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)

@@ -35,7 +35,8 @@ class UnitaryConfig:
     attention: whether scores with all earlier tokens set angles beside the control; control, ngram, hidden,
     embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``; floor: a learned
     depolarising channel before the readout; init_scale, angle_init_scale: how far from the identity the mixers start
-    and how large the first angles are. Ablations: dephasing: the share γ of every coherence lost before each mixer;
+    and how large the first angles are; parametrization: of the mixers (:mod:`qattn.core.orthogonal_maps`).
+    Ablations: dephasing: the share γ of every coherence lost before each mixer;
     unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups
     that stay as they started.
     """
@@ -57,6 +58,7 @@ class UnitaryConfig:
     floor: bool = True
     init_scale: float = 0.3
     angle_init_scale: float = 0.2
+    parametrization: str = "qr"
     dephasing: float = 0.0
     unistochastic: bool = False
     frozen: tuple[str, ...] = ()
@@ -147,7 +149,7 @@ class UnitaryLM(ControlledLM):
         self.config = c = config
         self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
         self.attention = PhaseAttention.of(c, self.control.width, c.layers, c.angle_count, generator=generator)
-        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, generator=generator)
+        self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, c.parametrization, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
         self.freeze(c.frozen)
 

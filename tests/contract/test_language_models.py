@@ -52,6 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "unitary_recurrent, softmax": {"kind": "unitary_recurrent", "readout": "softmax"},
     "instrument, dephased": {"kind": "instrument", "dephasing": 1.0, "floor": True},
     "born_machine, unitary": {"kind": "born_machine", "transition": "unitary", "rank": 2},
+    "unitary, geotorch": {"kind": "unitary", "field": "real", "parametrization": "geotorch"},
     "unitary, no attention": {"kind": "unitary", "attention": False},
     "no_register, control": {"kind": "no_register", "reads": "control"},
     "no_register, angles": {"kind": "no_register", "reads": "angles", "attention": False},
