@@ -4,10 +4,10 @@
     cayley       (1 − S/2)⁻¹(1 + S/2),  S = (A − A†)/2;  never has the eigenvalue −1 exactly
     matrix_exp   e^S
     householder  −∏_i (1 − 2 v_i v_iᵀ/‖v_i‖²), v_i the i-th column of A from its diagonal down, that set to 1; real only
-    geotorch     e^S times a base point, by the library of that name (Lezcano-Casado 2019); real only, determinant +1
+    geotorch     e^S by the library of that name (Lezcano-Casado 2019); real only, determinant +1
 
-Near A = 1 all of them are near the identity. geotorch keeps its base point as a buffer and replaces a module's class,
-so such a module can be copied and its state dict saved, but not pickled.
+Near A = 1 all of them are near the identity. geotorch replaces a module's class, so such a module can be copied and its
+state dict saved, but not pickled.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 NAMES = ("qr", "cayley", "matrix_exp", "householder", "geotorch")
 REAL_ONLY = ("householder", "geotorch")
@@ -48,17 +49,25 @@ MAPS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class GeotorchMatrices(nn.Module):
-    """A batch of special orthogonal matrices that geotorch keeps on the manifold, started at ``matrices``."""
+    """A batch of special orthogonal matrices e^S that geotorch keeps on the manifold, S made of the numbers ``free``.
+
+    The base point is the identity, which every precision and every seed has exactly: a base drawn at random in float32
+    would be orthogonal to 1e-7 alone after a move to float64.
+    """
 
     weight: Tensor
 
-    def __init__(self, matrices: Float[Tensor, "count dim dim"]) -> None:
+    def __init__(self, free: Float[Tensor, "count dim dim"]) -> None:
         super().__init__()
         import geotorch
 
-        self.weight = nn.Parameter(matrices.clone())
-        geotorch.orthogonal(self, "weight")
-        self.weight = matrices
+        one = torch.eye(free.shape[-1]).expand_as(free).clone()
+        self.weight = nn.Parameter(one)
+        group = geotorch.SO(free.shape)
+        group.base.copy_(one)
+        parametrize.register_parametrization(self, "weight", group, unsafe=True)
+        with torch.no_grad():
+            self.get_parameter("parametrizations.weight.original").copy_(free)
 
     def forward(self) -> Float[Tensor, "count dim dim"]:
         return self.weight

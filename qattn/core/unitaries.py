@@ -86,7 +86,7 @@ class Mixers(nn.Module):
         self.initialize_(init_scale, generator=generator)
         self.on_manifold: orthogonal_maps.GeotorchMatrices | None = None
         if parametrization == "geotorch":
-            self.on_manifold = orthogonal_maps.GeotorchMatrices(orthonormal_columns(self.raw.detach()[..., 0]))
+            self.on_manifold = orthogonal_maps.GeotorchMatrices(self.raw.detach()[..., 0])
             del self.raw
 
     @torch.no_grad()
