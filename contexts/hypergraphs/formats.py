@@ -375,7 +375,10 @@ def _ray(what: str, entries: Any, numbers: str | None) -> np.ndarray:
     parsed: list[complex] = []
     for entry in entries:
         if isinstance(entry, str):
-            real, imaginary = surds.parse(entry)
+            try:
+                real, imaginary = surds.parse(entry)
+            except ValueError as error:
+                raise ValueError(f"{what} has the entry {shown(entry)}: {error}") from None
             parsed.append(complex(float(real), float(imaginary)))
             if imaginary and numbers == "real":
                 raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
