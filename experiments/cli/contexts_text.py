@@ -95,7 +95,7 @@ def commute_lines(r: dict[str, Any]) -> list[str]:
             f"families of commuting words: {len(r['families'])}, of sizes {sizes} (greedy; circuits in --json)"
         )
     if (best := r["largest_commuting"]) is not None:
-        lines.append(f"largest commuting sets: {len(best)} of {len(best[0])}, first {', '.join(best[0])}")
+        lines.append(f"largest commuting sets: {len(best)} with {len(best[0])} each, first {', '.join(best[0])}")
     return [*lines, f"all commute: {yes(r['all_commute'])}"]
 
 
