@@ -8,7 +8,6 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,8 +17,8 @@ class AutoencoderRun:
     """Where the token vectors were, and the loss in nats, at every recorded step (the first is the random start)."""
 
     steps: list[int]
-    vectors: Float[Tensor, "record vocab dim"]
-    nats: Float[Tensor, " record"]
+    vectors: Float[Tensor, "record *starts vocab dim"]
+    nats: Float[Tensor, "record *starts"]
 
 
 def autoencoder_logits(vectors: Float[Tensor, "*any vocab dim"]) -> Float[Tensor, "*any vocab vocab"]:
@@ -27,9 +26,9 @@ def autoencoder_logits(vectors: Float[Tensor, "*any vocab dim"]) -> Float[Tensor
     return vectors @ vectors.transpose(-2, -1)
 
 
-def autoencoder_nats(vectors: Float[Tensor, "vocab dim"]) -> Float[Tensor, ""]:
-    """Mean −log P(k | k) over all tokens k."""
-    return F.cross_entropy(autoencoder_logits(vectors), torch.arange(len(vectors), device=vectors.device))
+def autoencoder_nats(vectors: Float[Tensor, "*starts vocab dim"]) -> Float[Tensor, "*starts"]:
+    """Mean −log P(k | k) over all tokens k, in nats."""
+    return -autoencoder_logits(vectors).log_softmax(-1).diagonal(dim1=-2, dim2=-1).mean(-1)
 
 
 def train_autoencoder(
@@ -46,12 +45,30 @@ def train_autoencoder(
     Without the rescaling the loss could always be lowered by growing W, and nothing would converge. Raises ValueError
     for a count below 1.
     """
-    for name, value in (("vocab", vocab), ("dim", dim), ("every", every)):
+    run = train_autoencoders(generator, 1, vocab, dim, radius, steps, rate, every)
+    return AutoencoderRun(run.steps, run.vectors[:, 0], run.nats[:, 0])
+
+
+def train_autoencoders(
+    generator: torch.Generator,
+    starts: int,
+    vocab: int = 10,
+    dim: int = 2,
+    radius: float | int = 3.0,
+    steps: int = 140,
+    rate: float | int = 0.05,
+    every: int = 20,
+) -> AutoencoderRun:
+    """:func:`train_autoencoder` from many starts at once, which do not see each other (Adam acts entry by entry).
+
+    Raises ValueError for a count below 1.
+    """
+    for name, value in (("starts", starts), ("vocab", vocab), ("dim", dim), ("every", every)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     norm = radius * math.sqrt(vocab)
-    w = torch.randn(vocab, dim, generator=generator, dtype=torch.float64)
-    w = (w * (norm / w.norm())).requires_grad_()
+    w = torch.randn(starts, vocab, dim, generator=generator, dtype=torch.float64)
+    w = (w * (norm / w.norm(dim=(-2, -1), keepdim=True))).requires_grad_()
     optimizer = torch.optim.Adam([w], lr=rate)
     recorded, vectors, nats = [], [], []
     for step in range(steps + 1):
@@ -62,10 +79,10 @@ def train_autoencoder(
             nats.append(loss.detach())
         if step < steps:
             optimizer.zero_grad()
-            loss.backward()
+            loss.sum().backward()
             optimizer.step()
             with torch.no_grad():
-                w.mul_(norm / w.norm())
+                w.mul_(norm / w.norm(dim=(-2, -1), keepdim=True))
     return AutoencoderRun(recorded, torch.stack(vectors), torch.stack(nats))
 
 

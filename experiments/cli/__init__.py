@@ -12,6 +12,7 @@ import sys
 
 import typer
 
+from experiments.cli.atlas import atlas
 from experiments.cli.audit import audit
 from experiments.cli.circuit import circuit
 from experiments.cli.contexts import verbs as contexts
@@ -48,6 +49,7 @@ app.command("lens")(lens)
 app.add_typer(contexts, name="contexts")
 app.add_typer(packing, name="packing")
 app.add_typer(circuit, name="circuit")
+app.add_typer(atlas, name="atlas")
 
 # The base of all usage errors, from the click that this typer uses: its own, or the installed one.
 UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")

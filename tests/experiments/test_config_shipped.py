@@ -17,16 +17,18 @@ from experiments.schema import CONFIGS, LOADERS, Experiment, load_experiment, sh
 from experiments.schema.model_kinds import MODELS
 from experiments.schema.reference import DOCS, json_schema, markdown
 from experiments.schema.task_kinds import TASKS
+from experiments.studies.atlas.atlas_file import load_entry
 
 FILES = sorted(CONFIGS.rglob("*.yaml"))
+EVERY_LOADER = LOADERS | {"atlas": lambda path: load_entry(str(path))}
 REGENERATE = "regenerate it: python -m experiments.schema.reference"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CONFIGS).as_posix())
 def test_every_shipped_file_loads_with_the_loader_of_its_top_level_key(path: Path) -> None:
-    keys = [key for key in LOADERS if key in read_file(path).data]
-    assert len(keys) == 1, f"{path}: expected one of the top-level keys {', '.join(LOADERS)}; register its loader"
-    assert LOADERS[keys[0]](path)
+    keys = [key for key in EVERY_LOADER if key in read_file(path).data]
+    assert len(keys) == 1, f"{path}: expected one of the top-level keys {', '.join(EVERY_LOADER)}; register its loader"
+    assert EVERY_LOADER[keys[0]](path)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""The atlas: every shipped entry in a small form comes to its verdict, is kept, and stands on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.cli import main
+from experiments.studies.atlas.atlas_file import load_entry, shipped_entries
+from experiments.studies.atlas.atlas_run import run_entry, write_page
+from experiments.studies.atlas.entries import ENTRIES
+
+SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
+    "backpropagation": ("holds", ("networks=20",)),
+    "costs": ("holds", ("lengths=[64, 128, 256]",)),
+    "positions": ("holds", ("length=512", "dim=16")),
+    "token_autoencoder": ("holds", ("starts=60", "settled=20")),
+}
+"""By entry the verdict of its small form, and what makes it small."""
+
+
+def small(name: str) -> Any:
+    return load_entry(name, [f"atlas.entry.{change}" for change in SMALL[name][1]])[1]
+
+
+def test_every_kind_has_a_shipped_entry_and_every_entry_a_small_form_here() -> None:
+    assert {load_entry(name)[1].entry.kind for name in shipped_entries()} == set(ENTRIES)
+    assert set(SMALL) == set(shipped_entries())
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_small_form_comes_to_its_verdict(name: str, tmp_path: Path) -> None:
+    record = run_entry(name, small(name), tmp_path, quiet=True)
+    assert record["verdict"] == SMALL[name][0], record["sentence"]
+    assert all(
+        number["low"] is None or number["low"] <= number["value"] <= number["high"] for number in record["numbers"]
+    )
+    again = run_entry(name, small(name), tmp_path, quiet=True)
+    assert again == record  # nothing was measured again: even the seconds are the same
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    assert record["sentence"].split("<")[0][:40] in page
+    assert "<svg" in page
+
+
+def test_other_settings_in_the_same_folder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["qattn", "atlas", "run", "backpropagation", "--out", str(tmp_path), "--json", "--set"]
+    monkeypatch.setattr("sys.argv", [*run, "atlas.entry.networks=3"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 0
+    assert json.loads(capsys.readouterr().out)[0]["settings"]["networks"] == 3
+    monkeypatch.setattr("sys.argv", [*run, "atlas.entry.networks=4"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "networks was 3, now 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "expected names of entries or --all, got neither"),
+        (["run", "costs", "--all"], "got both"),
+        (["run", "backpropagatoin"], "did you mean 'backpropagation'"),
+        (["run", "costs", "positions", "--set", "atlas.entry.dim=4"], "--set: expected one entry"),
+        (["run", "positions", "--set", "atlas.entry.dim=3"], "the dimension must be even"),
+        (["run", "positions", "--set", "atlas.entry.dims=4"], "did you mean 'dim'"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sys.argv", ["qattn", "atlas", *arguments, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "Traceback" not in said
