@@ -10,7 +10,7 @@ Results are plain data: numbers, strings, lists, None with a reason beside it; n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from contexts.hypergraphs import formats, library, parsing
+from contexts.hypergraphs import entries, exact_rays, formats, library, parsing
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.rays import check_vectors
 from contexts.logic import existence, graph_bounds, satisfiability, valuations
@@ -75,6 +75,7 @@ def check(source: Hypergraph | str | Path, tolerance: float = TOLERANCE) -> dict
         found = check_vectors(h, tolerance)
         proof = existence.prove(h) if found.proper else None
         result["vectors"] = {
+            "exact": h.exact is not None,
             "field": "complex" if any(map(np.iscomplexobj, h.vectors.values())) else "real",
             "level": None if proof is None else proof.level,
             "proof": None if proof is None else asdict(proof),
@@ -109,15 +110,16 @@ def states(
     return state_report(get(source), limit, listed, progress)
 
 
-def batch(path: str | Path, dimension: int | None = None) -> Iterator[dict[str, Any]]:
-    """Of every line of a ``.g6`` or ``.mmp`` file: name, sizes, whether a two-valued state exists, and how many.
+def batch(source: Iterable[Hypergraph] | str | Path, dimension: int | None = None) -> Iterator[dict[str, Any]]:
+    """Of every hypergraph of a file (``.g6`` or ``.mmp`` with one per line, ``.json``), or of those given: name, sizes,
+    whether a two-valued state exists, and how many.
 
     ``count`` is a decimal string, None where counting is out of reach within 20,000 frontier states.
     """
     from contexts.logic import state_counting
     from contexts.logic.state_report import digits
 
-    for h in formats.read_many(path, dimension):
+    for h in formats.read_many(source, dimension) if isinstance(source, str | Path) else source:
         exists = satisfiability.find_state(h) is not None
         count: str | None = "0"
         if exists:
@@ -127,6 +129,28 @@ def batch(path: str | Path, dimension: int | None = None) -> Iterator[dict[str, 
                 count = None
         sizes = {"atoms": len(h.vertices), "contexts": len(h.contexts), "exclusive_pairs": len(h.pair_masks)}
         yield {"name": h.name, **sizes, "dimension": h.dimension, "exists": exists, "count": count}
+
+
+def from_rays(
+    components: str,
+    dimension: int | None = None,
+    bases: bool = False,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Hypergraph:
+    """The hypergraph of all orthonormal bases among the rays with these components, such as ``"0,1,-1,sqrt(2)"``.
+
+    Or among the rays of a text file with one per line. ``bases`` drops what is in no basis. Exact. Raises ValueError
+    for what is no number, and for too many rays.
+    """
+    path = Path(components)
+    if path.suffix.lower() in (".txt", ".csv") or path.is_file():
+        return exact_rays.spanned(exact_rays.read(parsing.read_text(path)), path.stem, bases)
+    texts = components.split(",")
+    if dimension is None:
+        raise ValueError("components need the dimension of the vectors")
+    rays = exact_rays.of_components(texts, dimension)
+    progress(f"{len(rays)} rays; asking which are orthogonal")
+    return exact_rays.spanned(rays, "{" + ", ".join(x.strip() for x in texts) + f"}}^{dimension}", bases)
 
 
 def commute(
@@ -142,7 +166,7 @@ def commute(
 
     tolerance = as_tolerance(tolerance)
     if not isinstance(source, Hypergraph) and Path(source).suffix.lower() == ".json":
-        named = formats.read_observables(Path(source))
+        named = entries.read_observables(Path(source))
         if named is not None and all(isinstance(given, str) for given in named.values()):
             return commutation_report.of_pauli_words(named)
         if named is not None:
@@ -287,7 +311,7 @@ def realize(
         "asked": level,
         "level": found.level,
         "levels": found.levels,
-        "vectors": None if found.vectors is None else {v: formats.plain(x) for v, x in found.vectors.items()},
+        "vectors": None if found.vectors is None else {v: entries.plain(x) for v, x in found.vectors.items()},
         "how": found.how,
         "proof": None if found.proof is None else asdict(found.proof),
         "certificate": found.certificate,

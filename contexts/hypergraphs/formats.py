@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from contexts.hypergraphs import parsing, surds
+from contexts.hypergraphs import entries, parsing
 from contexts.hypergraphs.hypergraph import Hypergraph, from_graph
-from contexts.hypergraphs.parsing import check_file, check_keys, is_name, is_number, parse_json, read_text, shown
+from contexts.hypergraphs.parsing import check_file, check_keys, is_name, parse_json, read_text, shown
 
 ALPHABET = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!\"#$%&'()*-/:;<=>?@[\\]^_`{|}~"
 
@@ -60,26 +60,26 @@ def read_mmp(text: str, dimension: int | None = None, name: str = "") -> Hypergr
             "comma missing there?)"
         )
     vertices = sorted({v for c in contexts for v in c}, key=mmp_number)
-    return Hypergraph(vertices, contexts, (), dimension or sizes[-1], _mmp_vectors(rest), name=name)
+    return Hypergraph(vertices, contexts, (), dimension or sizes[-1], name=name, **_mmp_vectors(rest))
 
 
-def _mmp_vectors(text: str) -> dict[str, np.ndarray] | None:
-    """The coordinates ``1={0,0,1},2={…}`` after an MMP string's period; None where there are none."""
+def _mmp_vectors(text: str) -> dict[str, Any]:
+    """``vectors`` and ``exact`` from the coordinates ``1={0,0,1},2={…}`` after an MMP string's period, if any."""
     packed = "".join(text.split()).rstrip(".,")
     if not packed:
-        return None
+        return {}
     entry = r"(\+*.)=\{([^{}]*)\}"
     if not re.fullmatch(f"{entry}(,{entry})*", packed):
         raise ValueError(
             f"after its period an MMP string has coordinates such as 1={{0,0,1}},2={{0,1,0}}; got {shown(packed)} "
             "(several hypergraphs: one per line, qattn contexts batch)"
         )
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, list[str]] = {}
     for atom, numbers in re.findall(entry, packed):
         if atom in found:
             raise ValueError(f"the coordinates of atom {atom!r} are given twice")
-        found[atom] = _ray(f"the vector of atom {atom!r}", numbers.split(","), None)
-    return found
+        found[atom] = numbers.split(",")
+    return entries.rays_of(found, None)
 
 
 def write_mmp(h: Hypergraph) -> str:
@@ -226,8 +226,9 @@ def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
     """From ``{"vertices", "contexts", "exclusive_pairs"?, "dimension"?, "vectors"?, "field"?, "name"?}``.
 
     ``vectors`` maps atoms to lists; a complex entry is written ``[re, im]``, and a text such as ``"sqrt(2)"`` is read
-    by :func:`contexts.hypergraphs.surds.parse`. With ``"field": "real"`` such an entry is
-    an error. Without ``vertices`` they are the atoms of the contexts and pairs, as they come. Unknown keys are errors.
+    by :func:`contexts.hypergraphs.surds.parse`; where no entry is a decimal number, all stay exact.
+    With ``"field": "real"`` a complex entry is an error. Without ``vertices`` they are the atoms of the contexts and
+    pairs, as they come. Unknown keys are errors.
     Raises ValueError naming the entry that is missing or wrong.
     """
     if not isinstance(data, Mapping):
@@ -247,20 +248,18 @@ def from_dict(data: Mapping[str, Any], name: str = "") -> Hypergraph:
         raise ValueError(f"'vertices' must be a list of names (texts or whole numbers); got {shown(vertices)}")
     if data.get("field", "real") not in ("real", "complex"):
         raise ValueError(f"'field' must be real or complex, got {data['field']!r}")
-    vectors = data.get("vectors")
-    if vectors is not None:
-        if not isinstance(vectors, Mapping):
-            raise ValueError("'vectors' must map atoms to lists of numbers")
-        vectors = {str(v): _ray(f"the vector of atom {str(v)!r}", x, data.get("field")) for v, x in vectors.items()}
+    given = data.get("vectors")
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError("'vectors' must map atoms to lists of numbers")
+    rays = {} if given is None else entries.rays_of({str(v): x for v, x in given.items()}, data.get("field"))
     dimension = data.get("dimension")
     if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int)):
         raise ValueError(f"'dimension' must be a positive whole number; got {shown(dimension)}")
     if dimension is None:
-        sizes = [len(x) for x in vectors.values()] if vectors else [len(c) for c in contexts]
+        sizes = [len(x) for x in rays["vectors"].values()] if rays else [len(c) for c in contexts]
         dimension = max(sizes, default=None)
-    return Hypergraph(
-        vertices, contexts, pairs, dimension, vectors, name=data.get("name") or name, notes=data.get("notes")
-    )
+    name = data.get("name") or name
+    return Hypergraph(vertices, contexts, pairs, dimension, name=name, notes=data.get("notes"), **rays)
 
 
 def to_dict(h: Hypergraph) -> dict[str, Any]:
@@ -270,24 +269,55 @@ def to_dict(h: Hypergraph) -> dict[str, Any]:
     data |= {"contexts": [list(c) for c in h.contexts], "exclusive_pairs": [list(p) for p in h.exclusive_pairs]}
     if h.vectors is not None:
         data["field"] = "complex" if any(map(np.iscomplexobj, h.vectors.values())) else "real"
-        data["vectors"] = {v: plain(x) for v, x in h.vectors.items()}
+        data["vectors"] = {v: entries.plain(x) for v, x in h.vectors.items()}
+    if h.exact is not None:
+        data["vectors"] = {v: [entries.plain_exact(x) for x in ray] for v, ray in h.exact.items()}
     return data
-
-
-def plain(vector: np.ndarray) -> list[Any]:
-    """A vector as JSON numbers; complex entries as [re, im], whole numbers as integers."""
-
-    def number(x: float) -> float | int:
-        return int(x) if float(x).is_integer() else float(x)
-
-    if np.iscomplexobj(vector):
-        return [[number(x.real), number(x.imag)] if x.imag else number(x.real) for x in vector]
-    return [number(x) for x in vector]
 
 
 def read_json(text: str, name: str = "") -> Hypergraph:
     """Parse the JSON form of :func:`from_dict`."""
     return from_dict(parse_json(text), name)
+
+
+def from_dicts(data: Any, name: str = "") -> list[Hypergraph]:
+    """One hypergraph of :func:`from_dict`, or the several of ``{"hypergraphs": {name: {…}, …}}``, a list in its place.
+
+    Those of a list that have no name get their number. Raises ValueError naming the one that is wrong.
+    """
+    if not isinstance(data, Mapping) or "hypergraphs" not in data:
+        return [from_dict(data, name)]
+    check_keys(data, ("hypergraphs",))
+    several = data["hypergraphs"]
+    if not isinstance(several, Mapping | list) or not several:
+        raise ValueError(f"'hypergraphs' must map names to hypergraphs, or list them; got {shown(several)}")
+    pairs = several.items() if isinstance(several, Mapping) else enumerate(several, start=1)
+    found = []
+    for key, entry in pairs:
+        try:
+            found.append(from_dict(entry, str(key)))
+        except ValueError as error:
+            raise ValueError(f"hypergraph {shown(key)}: {error}") from None
+    return found
+
+
+def choose(several: Sequence[Hypergraph], which: str) -> Hypergraph:
+    """The one named ``which``; without a name the only one. Raises ValueError with the names there are."""
+    named = [h for h in several if h.name == which] if which else several
+    if len(named) == 1:
+        return named[0]
+    names = ", ".join(h.name for h in several[:12]) + (", …" if len(several) > 12 else "")
+    if not which:
+        raise ValueError(
+            f"there are {len(several)} hypergraphs: name one of {names} after a #, as in FILE#{named[0].name}"
+        )
+    raise ValueError(f"{len(named) or 'no'} hypergraphs are called {which!r}; there are {names}")
+
+
+def split_source(source: str | Path) -> tuple[Path, str]:
+    """A file and, where the source is ``FILE#NAME``, the name of one of its hypergraphs."""
+    head, mark, which = str(source).rpartition("#")
+    return (Path(head), which) if mark and not Path(source).exists() else (Path(source), "")
 
 
 def write_json(h: Hypergraph) -> str:
@@ -310,14 +340,21 @@ WRITERS: dict[str, Callable[[Hypergraph], str]] = {
 
 
 def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
-    """Read a file by its ending: ``.mmp``, ``.txt`` (2states), ``.g6``, ``.json``. Raises ValueError, or OSError."""
-    if Path(path).suffix.lower() in READERS or Path(path).is_dir():
-        check_file(path)
-    path = Path(path)
+    """Read a file by its ending: ``.mmp``, ``.txt`` (2states), ``.g6``, ``.json``; one of several as ``FILE#NAME``.
+
+    Raises ValueError, or OSError.
+    """
+    given = path
+    path, which = split_source(given)
+    if path.suffix.lower() in READERS or path.is_dir():
+        check_file(path if which else given)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         missing = "" if path.exists() else "there is no such file, and "
         raise ValueError(f"{missing}the ending must be one of {', '.join(READERS)}; got {path.suffix or 'none'!r}")
+    if which or reader is read_json:
+        several = list(read_many(path, dimension))
+        return choose(several, which)
     text = read_text(path)
     if dimension is not None and reader in (read_mmp, read_graph6):
         return reader(text, dimension, name=path.stem)
@@ -326,16 +363,18 @@ def read(path: str | Path, dimension: int | None = None) -> Hypergraph:
 
 
 def read_many(path: str | Path, dimension: int | None = None) -> Iterator[Hypergraph]:
-    """The hypergraphs of a ``.g6`` or ``.mmp`` file with one per line, lazily; one that has no name gets its line's
-    number.
+    """The hypergraphs of a ``.g6`` or ``.mmp`` file with one per line, lazily, or of a ``.json`` file; one that has no
+    name gets its number.
 
     Raises ValueError with the number of the line that is wrong, or for another ending; OSError.
     """
+    if Path(path).suffix.lower() == ".json":
+        for h in from_dicts(parsing.read_json(path), Path(path).stem):
+            yield h if dimension is None else h.replace(dimension=dimension)
+        return
     reader = {".g6": read_graph6, ".mmp": read_mmp}.get(Path(path).suffix.lower())
     if reader is None:
-        raise ValueError(
-            f"one hypergraph per line is read from .g6 and .mmp files; got {Path(path).suffix or 'none'!r}"
-        )
+        raise ValueError(f"several hypergraphs are read from .g6, .mmp, .json and .yaml files; got {path}")
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line.strip():
             try:
@@ -367,60 +406,3 @@ def _lists(data: Mapping[str, Any], key: str) -> list[list[Any]]:
                 f"{key!r}, entry {number}: an atom's name is a text or a whole number; got {shown(wrong[0])}"
             )
     return groups
-
-
-def _ray(what: str, entries: Any, numbers: str | None) -> np.ndarray:
-    if not isinstance(entries, list) or not entries:
-        raise ValueError(f"{what} must be a list of numbers; got {shown(entries)}")
-    parsed: list[complex] = []
-    for entry in entries:
-        if isinstance(entry, str):
-            try:
-                real, imaginary = surds.parse(entry)
-            except ValueError as error:
-                raise ValueError(f"{what} has the entry {shown(entry)}: {error}") from None
-            parsed.append(complex(float(real), float(imaginary)))
-            if imaginary and numbers == "real":
-                raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
-            continue
-        pair = entry if isinstance(entry, list) else [entry]
-        if not 1 <= len(pair) <= 2 or not all(map(is_number, pair)):
-            raise ValueError(f"{what} has the entry {shown(entry)}; write a number, or [re, im]")
-        if len(pair) == 2 and numbers == "real":
-            raise ValueError(f"{what} has the complex entry {entry!r}, but the file says 'field: real'")
-        parsed.append(complex(*pair))
-    is_complex = numbers == "complex" or any(isinstance(e, list) for e in entries) or any(x.imag for x in parsed)
-    return (
-        np.array(parsed, dtype=np.complex128 if is_complex else np.float64)
-        if is_complex
-        else np.array([x.real for x in parsed])
-    )
-
-
-def read_observables(path: Path) -> dict[str, Any] | None:
-    """The observables of a JSON file ``{"observables": {name: Pauli string or matrix}}``; None if it has no such key.
-
-    A matrix is a list of rows; complex entries are written [re, im]. Raises ValueError for anything else.
-    """
-    data = parsing.read_json(path)
-    if not isinstance(data, Mapping) or "observables" not in data:
-        return None
-    check_keys(data, ("observables",))
-    named = data["observables"]
-    if not isinstance(named, Mapping) or not named:
-        raise ValueError("'observables' must map names to Pauli strings or matrices, one or more")
-    result: dict[str, Any] = {}
-    for name, value in named.items():
-        if isinstance(value, str):
-            result[name] = value
-        elif isinstance(value, list) and value and len({len(r) if isinstance(r, list) else -1 for r in value}) == 1:
-            result[name] = np.stack(
-                [_ray(f"row {k} of observable {name!r}", row, None).astype(complex) for k, row in enumerate(value, 1)]
-            )
-            if not result[name].imag.any():
-                result[name] = result[name].real
-        else:
-            raise ValueError(
-                f"observable {name!r} must be a Pauli string or a matrix with rows of one length; got {shown(value)}"
-            )
-    return result

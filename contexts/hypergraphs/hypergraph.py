@@ -17,6 +17,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from contexts.hypergraphs import surds
+
 TOLERANCE = 1e-9
 """Largest |⟨u|v⟩| of unit vectors that still counts as orthogonal (float64)."""
 
@@ -37,6 +39,8 @@ class Hypergraph:
     exclusive_pairs  at most one atom of each is true
     dimension        of the Hilbert space, or None when unknown; no context may be larger
     vectors          atom → vector of ``dimension`` real or complex numbers, of any length but zero: only rays matter
+    exact            the same vectors as exact numbers (:mod:`contexts.hypergraphs.surds`), or None where they are
+                     floats; given without ``vectors``, they make these
 
     A context smaller than ``dimension`` is a *partial* basis: two-valued states still give it exactly one 1, as in
     Pavičić's definition; :func:`contexts.hypergraphs.rays.complete` adds the missing rays. A repeated context, an atom
@@ -50,6 +54,7 @@ class Hypergraph:
     vectors: Mapping[str, np.ndarray] | None = None
     name: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    exact: Mapping[str, tuple[surds.Number, ...]] | None = field(default=None, repr=False)
 
     def __init__(
         self,
@@ -60,6 +65,7 @@ class Hypergraph:
         vectors: Mapping[Any, Any] | None = None,
         name: str = "",
         notes: Mapping[str, Any] | None = None,
+        exact: Mapping[str, Sequence[surds.Number]] | None = None,
     ) -> None:
         put = object.__setattr__  # a frozen dataclass is filled through object
         put(self, "vertices", tuple(str(v) for v in vertices))
@@ -70,9 +76,13 @@ class Hypergraph:
         put(self, "name", name)
         put(self, "notes", dict(notes or {}))
         _check_shape(self)
+        if exact is not None:
+            vectors = {v: surds.as_floats(x) for v, x in exact.items()} if vectors is None else vectors
+            exact = {str(v): tuple(x) for v, x in exact.items()}
         if vectors is not None:
             vectors = as_rays(self, {str(atom): vector for atom, vector in vectors.items()})
         put(self, "vectors", vectors)
+        put(self, "exact", exact)
 
     def __eq__(self, other: object) -> bool:
         """Equal combinatorics: the same atoms, contexts and pairs as sets (order, vectors and names do not count)."""
@@ -169,7 +179,7 @@ class Hypergraph:
             vertices=[v for v in self.vertices if v in kept],
             contexts=whole,
             exclusive_pairs=pairs,
-            vectors=None if self.vectors is None else {v: self.vectors[v] for v in self.vertices if v in kept},
+            **self._rays({v: v for v in self.vertices if v in kept}),
         )
 
     def without_context(self, position: int) -> Hypergraph:
@@ -180,7 +190,7 @@ class Hypergraph:
         return self.replace(
             vertices=[v for v in self.vertices if v not in lost],
             contexts=contexts,
-            vectors=None if self.vectors is None else {v: x for v, x in self.vectors.items() if v not in lost},
+            **self._rays({v: v for v in self.vertices if v not in lost}),
         )
 
     def relabel(self, names: Mapping[str, str] | Sequence[str]) -> Hypergraph:
@@ -191,12 +201,19 @@ class Hypergraph:
             vertices=[names[v] for v in self.vertices],
             contexts=[[names[v] for v in context] for context in self.contexts],
             exclusive_pairs=[[names[a], names[b]] for a, b in self.exclusive_pairs],
-            vectors=None if self.vectors is None else {names[v]: x for v, x in self.vectors.items()},
+            **self._rays(names),
         )
 
+    def _rays(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """``vectors`` and ``exact`` of the atoms in ``names``, under their new names."""
+        given = (("vectors", self.vectors), ("exact", self.exact))
+        return {key: None if rays is None else {new: rays[old] for old, new in names.items()} for key, rays in given}
+
     def replace(self, **changes: Any) -> Hypergraph:
-        """A copy with some fields changed."""
-        fields = ("vertices", "contexts", "exclusive_pairs", "dimension", "vectors", "name", "notes")
+        """A copy with some fields changed; with new ``vectors`` the old exact ones are gone."""
+        fields = ("vertices", "contexts", "exclusive_pairs", "dimension", "vectors", "name", "notes", "exact")
+        if "vectors" in changes:
+            changes = {"exact": None, **changes}
         return Hypergraph(**{key: changes.get(key, getattr(self, key)) for key in fields})
 
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import networkx as nx
 import numpy as np
+from jaxtyping import Bool
 
+from contexts.hypergraphs import surds
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance, from_graph
 
 PARALLEL = 1e-9
@@ -68,21 +71,42 @@ class VectorCheck:
 
 
 def check_vectors(h: Hypergraph, tolerance: float = TOLERANCE) -> VectorCheck:
-    """Compare the orthogonality of the vectors with the hypergraph's (see :class:`VectorCheck`)."""
+    """Compare the orthogonality of the vectors with the hypergraph's (see :class:`VectorCheck`).
+
+    Where the vectors are exact, so are the answers, and the tolerance does not matter.
+    """
     tolerance = as_tolerance(tolerance)
     unit = unit_matrix(h)
     overlap = np.abs(unit.conj() @ unit.T)
+    orthogonal = overlap <= tolerance if h.exact is None else exactly_orthogonal(h)
+    classes = None if h.exact is None else [surds.scaled(h.exact[v]) for v in h.vertices]
     found: tuple[list, list, list] = ([], [], [])
     for i, j in combinations(range(len(h.vertices)), 2):
         adjacent = h.neighbour_masks[i] >> j & 1
         entry = (h.vertices[i], h.vertices[j], float(overlap[i, j]))
-        if adjacent and overlap[i, j] > tolerance:
+        if adjacent and not orthogonal[i, j]:
             found[0].append(entry)
-        if _sine(unit[i], unit[j]) <= PARALLEL:
+        if classes[i] == classes[j] if classes else _sine(unit[i], unit[j]) <= PARALLEL:
             found[1].append(entry)
-        if not adjacent and overlap[i, j] <= tolerance:
+        if not adjacent and orthogonal[i, j]:
             found[2].append(entry)
     return VectorCheck(*found)
+
+
+def exactly_orthogonal(h: Hypergraph) -> Bool[np.ndarray, "atoms atoms"]:
+    """Which two atoms' exact vectors are orthogonal, by exact arithmetic wherever float64 leaves a doubt.
+
+    Unit vectors in float64 are off by a few units of rounding, so that an overlap above 1e-6 is not 0. Raises
+    ValueError where the hypergraph has no exact vectors.
+    """
+    if h.exact is None:
+        raise ValueError("this needs exact vectors: whole numbers, or texts such as sqrt(2)")
+    unit = unit_matrix(h)
+    table = np.abs(unit.conj() @ unit.T) < 1e-6
+    rays = [h.exact[v] for v in h.vertices]
+    for i, j in np.argwhere(np.triu(table, 1)).tolist():
+        table[i, j] = table[j, i] = not any(surds.inner(rays[i], rays[j]))
+    return table
 
 
 def require_orthonormal(h: Hypergraph, tolerance: float = TOLERANCE) -> None:
@@ -190,11 +214,21 @@ def from_vectors(vectors: Mapping[str, Any], name: str = "", tolerance: float = 
     lengths = {len(v) for v in vectors.values()}
     if len(lengths) != 1:
         raise ValueError(f"all vectors must have one length; got lengths {sorted(lengths)}")
-    bare = Hypergraph(vectors, dimension=lengths.pop(), vectors=vectors)
-    check = check_vectors(bare, tolerance)
+    return by_orthogonality(Hypergraph(vectors, dimension=lengths.pop(), vectors=vectors, name=name), tolerance)
+
+
+def by_orthogonality(h: Hypergraph, tolerance: float = TOLERANCE) -> Hypergraph:
+    """The hypergraph that the vectors of ``h`` span: every orthonormal basis among them is a context, other orthogonal
+    pairs are exclusive.
+
+    Exact where the vectors are. Raises ValueError for two atoms with one ray.
+    """
+    check = check_vectors(h.replace(contexts=(), exclusive_pairs=()), tolerance)
     if check.parallel:
         a, b, _ = check.parallel[0]
         raise ValueError(f"atoms {a!r} and {b!r} have the same ray (nearly parallel vectors)")
-    graph = bare.graph.copy()
+    graph = nx.Graph()
+    graph.add_nodes_from(h.vertices)
     graph.add_edges_from((a, b) for a, b, _ in check.extra_orthogonal)
-    return from_graph(graph, bare.dimension, name).replace(vectors=vectors)
+    spanned = from_graph(graph, h.dimension, h.name)
+    return spanned.replace(vectors=h.vectors, exact=h.exact)

@@ -2,13 +2,14 @@
 
 Square roots of different squarefree numbers are linearly independent over the rationals (Besicovitch 1940), so that a
 sum is zero exactly if every coefficient is. This is the field of √2 (Peres' 33 rays), the golden ratio (the 600-cell)
-and, with a real and an imaginary part, of the roots of unity of order 3, 4, 6, 8 and 12.
+and, with a real and an imaginary part, of the roots of unity whose order divides 24.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -36,6 +37,8 @@ class Surd:
     terms: dict[int, Fraction] = field(default_factory=dict)
 
     def __add__(self, other: Surd) -> Surd:
+        if not self.terms or not other.terms:  # most components of published rays are 0
+            return self if self.terms else other
         total = defaultdict(Fraction, self.terms)
         for k, a in other.terms.items():
             total[k] += a
@@ -48,6 +51,8 @@ class Surd:
         return self + -other
 
     def __mul__(self, other: Surd) -> Surd:
+        if not self.terms or not other.terms:
+            return Surd()
         total: dict[int, Fraction] = defaultdict(Fraction)
         for k, a in self.terms.items():
             for m, b in other.terms.items():
@@ -57,6 +62,25 @@ class Surd:
 
     def __bool__(self) -> bool:
         return bool(self.terms)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __str__(self) -> str:
+        """What :func:`parse` reads back, such as ``1/2-3*sqrt(5)``."""
+        parts = []
+        for k, a in sorted(self.terms.items()):
+            size = "" if k > 1 and abs(a) == 1 else f"{abs(a)}" + "*" * (k > 1)
+            parts.append(("-" if a < 0 else "+") + size + (f"sqrt({k})" if k > 1 else ""))
+        return "".join(parts).removeprefix("+") or "0"
+
+    def inverse(self) -> Surd:
+        """1 / self; ZeroDivisionError for 0. Flipping the sign of one √p at a time leaves a rational norm."""
+        prime = next((p for k in self.terms for p in range(2, k + 1) if k % p == 0), None)
+        if prime is None:
+            return rational(1 / self.terms.get(1, Fraction()))
+        flipped = Surd({k: -a if k % prime == 0 else a for k, a in self.terms.items()})
+        return flipped * (self * flipped).inverse()
 
     def __float__(self) -> float:
         return float(sum(float(a) * k**0.5 for k, a in self.terms.items()))
@@ -84,29 +108,28 @@ def square_root(value: int) -> Surd:
 
 
 def parse(text: str) -> Number:
-    """An exact number from text: whole numbers and decimals, ``sqrt(2)``, ``i``, ``+ - * /``, brackets, as in
-    ``(1+sqrt(5))/2`` or ``-1/2 + sqrt(3)/2*i``.
+    """An exact number from text: whole numbers and decimals, ``sqrt(2)`` or ``sqrt2``, ``i``, the golden ratio ``phi``,
+    the root of unity ``w3`` = exp(2πi/3) and others whose order divides 24, ``+ - * /``, powers with ``^``, brackets,
+    as in ``(1+sqrt(5))/2`` or ``-w3^2``.
 
-    Divisors must be rational. Nothing is executed: the text is read as a formula. Raises ValueError for anything else.
+    Nothing is executed: the text is read as a formula. Raises ValueError for anything else.
     """
     if len(text) > 200:
         raise ValueError(f"{shown(text)} is too long for a number")
     try:
-        return _value(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ZeroDivisionError, RecursionError, KeyError, MemoryError):
-        raise ValueError(f"{shown(text)} is no number such as -1, 0.5, sqrt(2), (1+sqrt(5))/2 or i") from None
+        return _value(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
+    except (SyntaxError, ZeroDivisionError, RecursionError, MemoryError):
+        raise ValueError(f"{shown(text)} is no number such as -1, 0.5, sqrt(2), (1+sqrt(5))/2, w3 or i") from None
 
 
 def _value(node: ast.expr) -> Number:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return rational(Fraction(str(value))), Surd()
-        case ast.Name(id="i"):
-            return Surd(), rational(1)
+        case ast.Name(id=name):
+            return _named(name)
         case ast.Call(func=ast.Name(id="sqrt"), args=[ast.Constant(value=int() as value)], keywords=[]):
-            if value > 10**6:
-                raise ValueError(f"the square root of {value} is not taken; at most of {10**6}")
-            return square_root(value), Surd()
+            return _named(f"sqrt{value}")
         case ast.UnaryOp(op=ast.USub(), operand=inside):
             real, imaginary = _value(inside)
             return -real, -imaginary
@@ -117,18 +140,88 @@ def _value(node: ast.expr) -> Number:
             (a, b), (c, d) = _value(left), _value(right)
             return a - c, b - d
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            (a, b), (c, d) = _value(left), _value(right)
-            return a * c - b * d, a * d + b * c
+            return product(_value(left), _value(right))
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            (a, b), (c, d) = _value(left), _value(right)
-            if d or set(c.terms) - {1}:
-                raise ValueError("a number is divided by one that is not rational: multiply both by a root instead")
-            factor = rational(1 / c.terms[1])
-            return a * factor, b * factor
+            return product(_value(left), reciprocal(_value(right)))
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as power)) if power <= 24:
+            result, factor = (rational(1), Surd()), _value(left)
+            for _ in range(power):
+                result = product(result, factor)
+            return result
     raise SyntaxError
 
 
-def inner(first: list[Number], second: list[Number]) -> Number:
+def _named(name: str) -> Number:
+    """``i``, ``phi``, ``sqrt2`` or ``w3``; SyntaxError for another name."""
+    known: dict[str, Number] = {
+        "i": (Surd(), rational(1)),
+        "phi": (Surd({1: Fraction(1, 2), 5: Fraction(1, 2)}), Surd()),
+    }
+    if name in known:
+        return known[name]
+    word, digits = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
+    if word not in ("sqrt", "w") or not digits:
+        raise SyntaxError
+    if word == "w":
+        return root_of_unity(int(digits))
+    if int(digits) > 10**6:
+        raise ValueError(f"the square root of {shown(int(digits))} is not taken; at most of {10**6}")
+    return square_root(int(digits)), Surd()
+
+
+def root_of_unity(order: int) -> Number:
+    """exp(2πi/order); ValueError unless the order divides 24, where cosine and sine are sums of square roots."""
+    if order < 1 or 24 % order:
+        raise ValueError(f"the root of unity of order {order} is no sum of square roots; the order must divide 24")
+    cos15 = Surd({6: Fraction(1, 4), 2: Fraction(1, 4)})
+    sin15 = Surd({6: Fraction(1, 4), 2: Fraction(-1, 4)})
+    result: Number = (rational(1), Surd())
+    for _ in range(24 // order):
+        result = product(result, (cos15, sin15))
+    return result
+
+
+def product(first: Number, second: Number) -> Number:
+    """The product of two complex numbers, exactly."""
+    (a, b), (c, d) = first, second
+    return a * c - b * d, a * d + b * c
+
+
+def reciprocal(number: Number) -> Number:
+    """1 / number, exactly; ZeroDivisionError for 0."""
+    a, b = number
+    size = (a * a + b * b).inverse()
+    return a * size, -b * size
+
+
+def as_text(number: Number) -> str:
+    """A complex number as :func:`parse` reads it back, such as ``1/2+sqrt(3)/2*i``."""
+    real, imaginary = number
+    if not imaginary:
+        return str(real)
+    side = str(imaginary)
+    part = {"1": "i", "-1": "-i"}.get(side, f"{side}*i" if len(imaginary.terms) == 1 else f"({side})*i")
+    return part if not real else f"{real}{'' if part.startswith('-') else '+'}{part}"
+
+
+def as_floats(ray: Sequence[Number]) -> Float[np.ndarray, " d"] | Complex[np.ndarray, " d"]:
+    """The components as float64, or complex128 where one has an imaginary part."""
+    if any(imaginary for _, imaginary in ray):
+        return np.array([complex(float(a), float(b)) for a, b in ray])
+    return np.array([float(a) for a, _ in ray])
+
+
+def scaled(ray: Sequence[Number]) -> tuple[Number, ...]:
+    """The ray scaled so that its first component that is not zero is 1: equal exactly for vectors of one ray.
+
+    Raises ZeroDivisionError for the zero vector.
+    """
+    first = next((x for x in ray if any(x)), (Surd(), Surd()))
+    factor = reciprocal(first)
+    return tuple(product(x, factor) for x in ray)
+
+
+def inner(first: Sequence[Number], second: Sequence[Number]) -> Number:
     """⟨first|second⟩ = Σ first* second, exactly."""
     real, imaginary = Surd(), Surd()
     for (a, b), (c, d) in zip(first, second, strict=True):

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 
 from contexts.hypergraphs import surds
 from contexts.hypergraphs.hypergraph import Hypergraph
-from contexts.hypergraphs.rays import unit_matrix
+from contexts.hypergraphs.rays import exactly_orthogonal, unit_matrix
 from contexts.logic.least_squares import POLISHED, Edges, Rays, polish
 from contexts.logic.rigidity import edges_of, jacobian
 
@@ -67,6 +67,8 @@ def prove(h: Hypergraph) -> Proof | None:
         unit = unit.real
     edges = edges_of(h)
     apart = ~_adjacent(edges, len(unit))
+    if h.exact is not None and exactly_orthogonal(h)[edges[:, 0], edges[:, 1]].all():
+        return Proof("exact arithmetic with the vectors as given", 0.0, *_bounds(unit, apart, 0.0))
     error = float(np.abs(_inner(unit, edges)).max(initial=0.0))
     found = _prove_rows(unit, edges) if error <= POLISHED else None
     if found is None:

@@ -319,7 +319,7 @@ def test_malformed_file_is_named(qattn, tmp_path):
 @pytest.mark.parametrize("verb", ["check", "states", "bounds", "commute", "realize", "draw"])
 def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
     cli = importlib.import_module(
-        "experiments.cli.contexts"
+        "experiments.cli.contexts.logic"
     )  # experiments.cli.contexts, the name, is the group of verbs
     example = re.search(r"Example: `qattn (.+?)`", getattr(cli, verb).__doc__).group(1)
     code, out, _ = qattn("contexts", verb, "--help")

@@ -216,21 +216,27 @@ def test_mmp_with_a_name_and_coordinates():
         ("(1+sqrt(5))/2", (1 + 5**0.5) / 2),
         ("-1/2 + sqrt(3)/2*i", np.exp(2j * np.pi / 3)),
         ("0.25", 0.25),
-        ("sqrt(12)*sqrt(3)", 6),
+        ("sqrt(12)*sqrt3", 6),
+        ("1/sqrt(2)", 0.5**0.5),
+        ("1/(1+sqrt(2)-sqrt(15)*i)", 1 / (1 + 2**0.5 - 15**0.5 * 1j)),
+        ("phi^2 - phi", 1),
+        ("w3", np.exp(2j * np.pi / 3)),
+        ("-w24^7", -np.exp(7j * np.pi / 12)),
     ],
 )
 def test_exact_entries(text, value):
     real, imaginary = surds.parse(text)
     assert complex(float(real), float(imaginary)) == pytest.approx(value, abs=1e-15)
+    assert surds.parse(surds.as_text((real, imaginary))) == (real, imaginary)
     pair = {"contexts": [["a", "b"]], "vectors": {"a": [text, 0], "b": [0, 1]}}
     assert formats.from_dict(pair).vectors["a"][0] == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "sqrt(-1)", "1/sqrt(2)", "1/0", "__import__('os')", "2**9", "sqrt(2.5)", "(" * 500]
+    "text", ["", "x", "sqrt(-1)", "1/0", "1/(w3-w3)", "__import__('os')", "2**99", "sqrt(2.5)", "w7", "sqrt", "(" * 500]
 )
 def test_what_is_no_exact_entry(text):
-    with pytest.raises(ValueError, match=r"no number|too long|not real|not rational"):
+    with pytest.raises(ValueError, match=r"no number|too long|must divide 24"):
         surds.parse(text)
 
 
@@ -251,3 +257,24 @@ def test_one_hypergraph_per_line(qattn, tmp_path):
     code, _, err = qattn("contexts", "batch", path)
     assert code == 2
     assert "line 2: MMP block 2 is empty" in err
+
+
+def test_several_hypergraphs_in_one_file(qattn, tmp_path):
+    """Each is read by FILE#NAME; a name that is none, or no name, is answered with the names there are."""
+    both = {name: formats.to_dict(library.load(name)) | {"name": ""} for name in ("cabello", "bug")}
+    path, other = tmp_path / "both.json", tmp_path / "both.yaml"
+    path.write_text(json.dumps({"hypergraphs": both}))
+    other.write_text(f"hypergraphs: {json.dumps(list(both.values()))}")
+    assert formats.read(f"{path}#bug") == library.load("bug")
+    for source, name in ((path, "cabello"), (other, "1")):
+        code, out, _ = qattn("contexts", "check", f"{source}#{name}", "--json")
+        assert (code, json.loads(out)["contexts"]) == (0, 9)
+        code, out, _ = qattn("contexts", "batch", source)
+        assert [json.loads(line)["count"] for line in out.splitlines()] == ["0", "14"]
+        code, _, err = qattn("contexts", "check", source)
+        assert (code, "there are 2 hypergraphs" in err) == (2, True)
+        code, _, err = qattn("contexts", "check", f"{source}#dog")
+        assert (code, "no hypergraphs are called 'dog'" in err) == (2, True)
+    path.write_text('{"hypergraphs": {"good": {"contexts": [["a", "b"]]}, "bad": {"contexts": [["a"]]}}}')
+    code, _, err = qattn("contexts", "batch", path)
+    assert (code, "hypergraph 'bad': context 1 (a) needs at least two atoms" in err) == (2, True)
