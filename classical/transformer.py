@@ -124,12 +124,19 @@ class Transformer(nn.Module):
 
         Raises ValueError for another number of texts than the state holds.
         """
+        x, state = self.advance(tokens, state)
+        return self.read(x), state
+
+    def advance(
+        self, tokens: Int[Tensor, "batch time"], state: DecoderState
+    ) -> tuple[Float[Tensor, "batch time dim"], DecoderState]:
+        """:meth:`extend` before the final norm and the head: the vectors after all blocks."""
         if tokens.shape[0] != state.batch:
             raise ValueError(f"the state holds {state.batch} texts, got tokens for {tokens.shape[0]}")
         caches = tuple(cache.copy() for cache in state.caches)
         x = self._through(self.embed(tokens, state.length, state.recent), state.length, caches)
         recent = None if self.front is None or state.recent is None else self.front.after(tokens, state.recent)
-        return self.read(x), DecoderState(state.batch, state.length + tokens.shape[1], caches, recent)
+        return x, DecoderState(state.batch, state.length + tokens.shape[1], caches, recent)
 
     def step(
         self, token: Int[Tensor, " batch"], state: DecoderState

@@ -25,6 +25,7 @@ MOST_VALUES = (
 DEEPEST = 50
 TOO_DEEP = f"expected at most {DEEPEST} levels of nesting, got more"
 PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
+MERGE = "tag:yaml.org,2002:merge"
 TEXT = {f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "value")}
 
 
@@ -153,6 +154,7 @@ class _Builder:
         self.yaml, self.document, self.start = yaml, document, start
         self.open: list[Node] = []
         self.count = 0
+        self.bases: dict[int, dict[str, tuple[Node, Node]] | None] = {}  # by the identity of a node, which is kept
 
     def build(self, node: Node, path: KeyPath) -> Any:
         self.document.values.setdefault(path, _mark(node.start_mark, self.start))
@@ -173,11 +175,9 @@ class _Builder:
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         data: dict[str, Any] = {}
-        merged: list[tuple[Node, Node]] = []
         for key_node, value_node in node.value:
             mark = _mark(key_node.start_mark, self.start)
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                merged += _merge(value_node)
+            if key_node.tag == MERGE:
                 continue
             if not isinstance(key_node, ScalarNode):
                 self.document.problems.append(
@@ -193,12 +193,30 @@ class _Builder:
                 continue
             self.document.keys[(*path, key)] = mark
             data[key] = self.build(value_node, (*path, key))
-        for key_node, value_node in merged:
-            key = str(key_node.value)
+        for key, (key_node, value_node) in self.entries(node).items():
             if key not in data:
                 self.document.keys[(*path, key)] = _mark(key_node.start_mark, self.start)
                 data[key] = self.build(value_node, (*path, key))
         return data
+
+    def entries(self, node: MappingNode) -> dict[str, tuple[Node, Node]]:
+        """What a mapping holds with ``<<: *base`` or ``<<: [*a, *b]`` followed to the end; keys written beside it win,
+        then those of earlier bases."""
+        if id(node) in self.bases:
+            known = self.bases[id(node)]
+            if known is None:
+                raise MarkedYAMLError(problem="an alias contains itself", problem_mark=node.start_mark)
+            return known
+        self.bases[id(node)] = None
+        found: dict[str, tuple[Node, Node]] = {}
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.tag != MERGE:
+                found.setdefault(str(key.value), (key, value))
+        for part in (part for key, value in node.value if key.tag == MERGE for part in _merged(value)):
+            for name, entry in self.entries(part).items():
+                found.setdefault(name, entry)
+        self.bases[id(node)] = found
+        return found
 
     def scalar(self, node: Node, path: KeyPath) -> Any:
         if isinstance(node, ScalarNode) and node.tag in TEXT:
@@ -213,13 +231,13 @@ class _Builder:
         return None
 
 
-def _merge(node: Node) -> list[tuple[Node, Node]]:
-    """The entries of ``<<: *base`` or ``<<: [*a, *b]``; keys written beside it win."""
-    parts = node.value if isinstance(node, SequenceNode) else [node]
+def _merged(node: Node) -> list[MappingNode]:
+    """The mappings of ``<<: *base`` or ``<<: [*a, *b]``."""
+    parts: list[Any] = node.value if isinstance(node, SequenceNode) else [node]
     for part in parts:
         if not isinstance(part, MappingNode):
             raise MarkedYAMLError(problem="`<<` merges mappings only", problem_mark=node.start_mark)
-    return [entry for part in parts for entry in part.value]
+    return parts
 
 
 def _mark(mark: Any, start: Mark) -> Mark:

@@ -19,6 +19,7 @@ TITLES = {
     "loss_curves": "Loss against training steps, with bands over seeds",
     "differences": "Paired differences with intervals",
     "ledger": "Parameters by group",
+    "price": "The price by model, split into unitary evolution and Born readout, with intervals",
     "sweeps": "Final result against the number in which models differ",
 }
 LADDER = "Final result by rung of the ladder, with interval bars and the best classical model"
@@ -71,7 +72,7 @@ def several(summary: Mapping[str, Any]) -> bool:
 
 def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Figure]]:
     """The figures of every task that has something to show, by task and then by the keys of `TITLES`."""
-    from experiments.report import figures, ladder
+    from experiments.report import figures, ladder, price_figure
 
     look = figures.styles(name for task in summary["tasks"].values() for name in task["models"])
     drawn: dict[str, dict[str, Figure]] = {}
@@ -88,6 +89,9 @@ def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[
             )
         if any(entry["ledger"] for entry in task["models"].values()):
             drawn[name]["ledger"] = figures.ledger(task)
+        divided = price_figure.split_models(task, summary["models"])
+        if len(divided) > 1:
+            drawn[name]["price"] = price_figure.price_by_model(task, divided)
         swept = [
             one for one in summary["sweeps"].values() if sum(model in task["models"] for model in one["values"]) > 2
         ]

@@ -87,7 +87,8 @@ class UnitaryModel(ControlledModel):
     def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
         from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
-        return UnitaryLM(UnitaryConfig(vocab=vocab, **self.settings(vocab)), generator)
+        control = self.given_control(vocab, block, generator)
+        return UnitaryLM(UnitaryConfig(vocab=vocab, **self.settings(vocab)), generator, control)
 
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
@@ -119,7 +120,8 @@ class MeanFieldModel(UnitaryModel):
     def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
         from qattn.lm.mean_field import MeanFieldConfig, MeanFieldLM
 
-        return MeanFieldLM(MeanFieldConfig(vocab=vocab, **self.settings(vocab)), generator)
+        control = self.given_control(vocab, block, generator)
+        return MeanFieldLM(MeanFieldConfig(vocab=vocab, **self.settings(vocab)), generator, control)
 
     def recommended_rates(self) -> dict[str, float]:
         return {**super().recommended_rates(), "field": 4e-3}
@@ -172,7 +174,8 @@ class SelectedModel(ControlledModel):
     def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
         from qattn.lm.selected import SelectedConfig, SelectedLM
 
-        return SelectedLM(SelectedConfig(vocab=vocab, **self.settings(vocab)), generator)
+        control = self.given_control(vocab, block, generator)
+        return SelectedLM(SelectedConfig(vocab=vocab, **self.settings(vocab)), generator, control)
 
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
@@ -234,7 +237,8 @@ class CircuitModel(ControlledModel):
             yield "rank", "readout: povm beside it", got, ("readout",)
 
     def widths(self) -> dict[str, int]:
-        return dict(reversed(super().widths().items()))  # the register has no width: the embedding is the coarse one
+        widths = super().widths()  # none of them the register's, so that the embedding is the coarse one
+        return {"embedding": widths["embedding"], **widths}
 
     def filled(self) -> dict[str, object]:
         return super().filled() | ({"rank": 4} if self.readout == "povm" and self.rank is None else {})
@@ -250,7 +254,8 @@ class CircuitModel(ControlledModel):
     def build(self, vocab: int, block: int, generator: torch.Generator) -> Any:
         from qattn.lm.circuit import CircuitConfig, CircuitLM
 
-        return CircuitLM(CircuitConfig(vocab=vocab, **self.settings(vocab)), generator)
+        control = self.given_control(vocab, block, generator)
+        return CircuitLM(CircuitConfig(vocab=vocab, **self.settings(vocab)), generator, control)
 
     def recommended_rates(self) -> dict[str, float]:
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3, "start": 4e-3}

@@ -29,7 +29,7 @@ from qattn.core.parametrization_cache import cacheable
 from qattn.core.states import rotate
 from qattn.lm.attention import PhaseAttention
 from qattn.lm.base import REGISTER, StateMap, readout_flops
-from qattn.lm.control import Control
+from qattn.lm.control import ControlModule, make_control
 from qattn.lm.unitary import ControlledLM
 
 DENSE = 256
@@ -123,16 +123,18 @@ class CircuitLM(ControlledLM):
 
     constrained_groups = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixing": "mixers",
+        **REGISTER, "control": "control", "attention": "control", "mixing": "mixers",
         "preparation": "start",
     }  # fmt: skip
     signs: Tensor
 
-    def __init__(self, config: CircuitConfig, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, config: CircuitConfig, generator: torch.Generator | None = None, control: ControlModule | None = None
+    ) -> None:
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
-        self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+        self.control = make_control(c, control, generator=generator)
         self.attention = PhaseAttention.of(c, self.control.width, c.layers, c.angle_count, generator=generator)
         self.mixer = build(c.ansatz, c.qubits, c.depth)
         if self.mixer.n_inputs:
@@ -254,4 +256,4 @@ class CircuitLM(ControlledLM):
             mixer = sum(8 * c.dim * 2 ** len(op.wires) for op in self.mixer.operations)
         register = c.layers * (2 * c.angle_count * c.dim + mixer)
         readout = readout_flops(self.readout, "complex")
-        return self.control.flops_per_token() + self.attention.flops_per_token(length) + register + readout
+        return self.control.flops_per_token(length) + self.attention.flops_per_token(length) + register + readout

@@ -1,10 +1,13 @@
 """The classical control: what the token registers tell the angles.
 
 Any function of basis states may control a rotation, so this part is ordinary classical computing; its parameters and
-operations are declared apart from the register's (`parameter_groups`, `flops_per_token`).
+operations are declared apart from the register's (`parameter_groups`, `flops_per_token`). :class:`Control` reads the
+last few tokens; any causal network that is a :class:`ControlModule` may be given to a model in its place.
 """
 
 from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +19,88 @@ from qattn.lm.token_ids import expect_tokens
 KINDS = ("token", "additive", "mlp")
 
 
+@runtime_checkable
+class ControlModule(Protocol):
+    """What a model asks of the network, an ``nn.Module``, that turns tokens into control vectors.
+
+    It is causal: the vector at a position depends on that token and earlier ones alone.
+    """
+
+    width: int
+    """Length of a control vector. At the start of a training its entries have a variance near one."""
+    owners: dict[str, str]
+    """The parameter group (``embedding``, ``control``) of each parameter that is not in ``control``, by its name."""
+
+    @property
+    def context_limit(self) -> int | None:
+        """Longest text it reads, in tokens; None when there is no limit."""
+        ...
+
+    def __call__(self, tokens: Int[Tensor, "batch time"]) -> Any:
+        """Control vectors (batch, time, width)."""
+        ...
+
+    def project(
+        self, tokens: Int[Tensor, "batch time"], matrix: Float[Tensor, "width columns"]
+    ) -> Float[Tensor, "batch time columns"]:
+        """The control vectors times ``matrix``."""
+        ...
+
+    def start(self, batch: int) -> Any:
+        """The state of an empty context."""
+        ...
+
+    def step(self, token: Int[Tensor, " batch"], state: Any) -> tuple[Float[Tensor, "batch width"], Any]:
+        """One token further: its control vector and the new state."""
+        ...
+
+    def hidden_matrices(self) -> list[str]:
+        """Names of the matrices between hidden vectors, whose steps an optimiser may orthogonalise."""
+        ...
+
+    def flops_per_token(self, length: int) -> int:
+        """Multiplications and additions of one token's control vector in a text of ``length``."""
+        ...
+
+
+@runtime_checkable
+class ControlConfig(Protocol):
+    """What the configurations of all models with a control have."""
+
+    @property
+    def vocab(self) -> int:
+        """Number of tokens."""
+        ...
+
+    @property
+    def control(self) -> str:
+        """One of :data:`KINDS`, or the name of a control that is given."""
+        ...
+
+    @property
+    def embedding(self) -> int:
+        """Length of a token's embedding."""
+        ...
+
+    @property
+    def ngram(self) -> int:
+        """Tokens that are looked at."""
+        ...
+
+    @property
+    def hidden(self) -> int:
+        """Width of the hidden layer."""
+        ...
+
+
+def make_control(config: ControlConfig, given: ControlModule | None, *, generator: torch.Generator) -> Any:
+    """The control of a model: the ``given`` one, or the :class:`Control` that its configuration describes."""
+    if given is not None:
+        return given
+    c = config
+    return Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+
+
 class Control(nn.Module):
     """Token contexts as real vectors: ``token`` the embedding of the token; ``additive`` the embeddings of the last
     ``ngram`` tokens side by side, of which a linear map is a sum; ``mlp`` the same plus one hidden layer: c +
@@ -23,6 +108,9 @@ class Control(nn.Module):
 
     Tokens before the start of the text count as zero vectors.
     """
+
+    context_limit: int | None = None
+    owners: dict[str, str] = {"embedding": "embedding"}  # noqa: RUF012  (read only)
 
     def __init__(
         self, kind: str, vocab: int, embedding: int, ngram: int = 4, hidden: int = 512, *, generator: torch.Generator
@@ -107,6 +195,10 @@ class Control(nn.Module):
         recent = torch.cat([embedded, recent[:, : self.width - embedded.shape[1]]], -1)
         return recent if self.kind != "mlp" else self._refine(recent, recent @ self.up + self.up_bias), recent
 
-    def flops_per_token(self) -> int:
-        """Multiplications and additions of the hidden layer for one token."""
+    def hidden_matrices(self) -> list[str]:
+        """The two matrices of the hidden layer."""
+        return ["up", "down"] if self.kind == "mlp" else []
+
+    def flops_per_token(self, length: int) -> int:
+        """Multiplications and additions of the hidden layer for one token, whatever the text's ``length``."""
         return 4 * self.width * self.up.shape[1] if self.kind == "mlp" else 0

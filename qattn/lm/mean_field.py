@@ -24,7 +24,7 @@ from qattn.core.states import normalize, rotate
 from qattn.core.unitaries import Mixers, as_field
 from qattn.lm.attention import Memory, PhaseAttention
 from qattn.lm.base import REGISTER, RegisterLM, StateMap, readout_flops
-from qattn.lm.control import Control
+from qattn.lm.control import ControlModule, make_control
 from qattn.lm.unitary import UnitaryConfig
 
 
@@ -44,7 +44,7 @@ class MeanFieldConfig(UnitaryConfig):
 class MeanFieldState:
     """What generation carries; its size does not grow with the text."""
 
-    recent: Float[Tensor, "batch width"]
+    recent: Any
     memories: list[Memory] = field(default_factory=list)
     means: list[Tensor] = field(default_factory=list)
 
@@ -57,17 +57,19 @@ class MeanFieldLM(RegisterLM):
 
     constrained_groups = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
+        **REGISTER, "control": "control", "attention": "control", "mixers": "mixers",
         "probes": "field",
     }  # fmt: skip
     strict = False
     attention: Any
 
-    def __init__(self, config: MeanFieldConfig, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, config: MeanFieldConfig, generator: torch.Generator | None = None, control: ControlModule | None = None
+    ) -> None:
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
-        self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+        self.control: Any = make_control(c, control, generator=generator)
         width = self.control.width + c.features
         self.attention = nn.ModuleList(
             PhaseAttention.of(c, width, 1, c.angle_count, generator=generator) for _ in range(c.layers)
@@ -148,4 +150,4 @@ class MeanFieldLM(RegisterLM):
         multiply = 8 if c.field == "complex" else 2
         angles = sum(attention.flops_per_token(length) for attention in self.attention)
         register = multiply * c.layers * c.dim * (c.dim + c.features)
-        return self.control.flops_per_token() + angles + register + readout_flops(self.readout, c.field)
+        return self.control.flops_per_token(length) + angles + register + readout_flops(self.readout, c.field)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -19,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qattn.lm.attention import Memory, PhaseAttention
-from qattn.lm.control import Control
+from qattn.lm.control import ControlModule, make_control
 from qattn.lm.grouped import GroupedLM
 
 READS = ("control", "angles", "cos_sin")
@@ -62,7 +63,7 @@ class NoRegisterConfig:
 class NoRegisterState:
     """What generation carries; its size does not grow with the text."""
 
-    recent: Float[Tensor, "batch width"]
+    recent: Any
     memory: Memory | None
 
 
@@ -70,14 +71,16 @@ class NoRegisterLM(GroupedLM):
     """Tokens (batch, time) → log-probabilities (batch, time, vocab), with nothing quantum in between."""
 
     owners = {  # noqa: RUF012
-        "control": "control", "control.embedding": "embedding", "attention": "control", "head": "head", "bias": "head",
+        "control": "control", "attention": "control", "head": "head", "bias": "head",
     }  # fmt: skip
 
-    def __init__(self, config: NoRegisterConfig, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, config: NoRegisterConfig, generator: torch.Generator | None = None, control: ControlModule | None = None
+    ) -> None:
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
-        self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+        self.control: Any = make_control(c, control, generator=generator)
         self.attention: PhaseAttention | None = None
         width = self.control.width
         if c.reads != "control":
@@ -115,4 +118,4 @@ class NoRegisterLM(GroupedLM):
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in matrix products of one forward token."""
         attention = 0 if self.attention is None else self.attention.flops_per_token(length)
-        return self.control.flops_per_token() + attention + 2 * self.head.numel()
+        return self.control.flops_per_token(length) + attention + 2 * self.head.numel()

@@ -79,7 +79,7 @@ class UnitaryRecurrentLM(RegisterLM):
 
     constrained_groups = ("transition", "readout", "start")
     owners = {  # noqa: RUF012
-        **REGISTER, "control": "control", "control.embedding": "embedding", "transition": "transition",
+        **REGISTER, "control": "control", "transition": "transition",
     }  # fmt: skip
 
     def __init__(self, config: RecurrentConfig, generator: torch.Generator | None = None) -> None:
@@ -163,6 +163,6 @@ class UnitaryRecurrentLM(RegisterLM):
 
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in matrix products of one forward token (a complex one counts 8)."""
-        control = 0 if self.control is None else self.control.flops_per_token()
+        control = 0 if self.control is None else self.control.flops_per_token(length)
         own = self.transition.flops(self.config.dim, self.config.field)
         return control + own + readout_flops(self.readout, self.config.field)

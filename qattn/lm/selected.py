@@ -17,6 +17,7 @@ from torch import Tensor
 from qattn.core.measurement import log_probabilities
 from qattn.core.selected_readout import SelectedReadout
 from qattn.core.unitaries import Field
+from qattn.lm.control import ControlModule
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 
@@ -52,8 +53,10 @@ class SelectedLM(UnitaryLM):
     readout: SelectedReadout
     constrained_groups = ("mixers", "start")
 
-    def __init__(self, config: SelectedConfig, generator: torch.Generator | None = None) -> None:
-        super().__init__(config, generator)
+    def __init__(
+        self, config: SelectedConfig, generator: torch.Generator | None = None, control: ControlModule | None = None
+    ) -> None:
+        super().__init__(config, generator, control)
 
     def make_register(
         self, dim: int, vocab: int, field: Field, readout: str, rank: int, floor: bool, generator: torch.Generator

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -24,7 +25,7 @@ from qattn.core.states import rotate
 from qattn.core.unitaries import Field, Mixers
 from qattn.lm.attention import Memory, PhaseAttention
 from qattn.lm.base import REGISTER, RegisterLM, StateMap, readout_flops
-from qattn.lm.control import Control
+from qattn.lm.control import ControlModule, make_control
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,10 @@ class UnitaryConfig:
 
     vocab, dim: outcomes and dimension of the meaning register; layers, heads, key_dim: angle layers and their scores;
     attention: whether scores with all earlier tokens set angles beside the control; control, ngram, hidden,
-    embedding: the classical control; readout, rank: the measurement; decay: ``fixed|learned``; floor: a learned
-    depolarising channel before the readout; init_scale, angle_init_scale: how far from the identity the mixers start
-    and how large the first angles are; parametrization: of the mixers (:mod:`qattn.core.orthogonal_maps`).
+    embedding: the classical control, unless a module is given in its place; readout, rank: the measurement; decay:
+    ``fixed|learned``; floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: how far
+    from the identity the mixers start and how large the first angles are; parametrization: of the mixers
+    (:mod:`qattn.core.orthogonal_maps`).
     Ablations: dephasing: the share γ of every coherence lost before each mixer;
     unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups
     that stay as they started.
@@ -93,17 +95,17 @@ class UnitaryConfig:
 class UnitaryState:
     """What generation carries from token to token; its size does not grow with the text."""
 
-    recent: Float[Tensor, "batch width"]
+    recent: Any
     memory: Memory
 
 
 class ControlledLM(RegisterLM):
-    """What rungs 2 and 3 share: a classical control sets the angles of a register, one register a position.
+    """What rungs 2 and 3 share: a classical control sets the angles of a register, one register per position.
 
     A subclass makes ``control`` and ``attention`` and says in :meth:`from_angles` what the angles do.
     """
 
-    control: Control
+    control: Any
     attention: PhaseAttention
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
@@ -140,14 +142,16 @@ class UnitaryLM(ControlledLM):
 
     constrained_groups: tuple[str, ...] = ("mixers", "readout", "start")
     owners = {  # noqa: RUF012
-        **REGISTER, "control": "control", "control.embedding": "embedding", "attention": "control", "mixers": "mixers",
+        **REGISTER, "control": "control", "attention": "control", "mixers": "mixers",
     }  # fmt: skip
 
-    def __init__(self, config: UnitaryConfig, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, config: UnitaryConfig, generator: torch.Generator | None = None, control: ControlModule | None = None
+    ) -> None:
         super().__init__()
         generator = generator or torch.Generator().manual_seed(0)
         self.config = c = config
-        self.control = Control(c.control, c.vocab, c.embedding, c.ngram, c.hidden, generator=generator)
+        self.control = make_control(c, control, generator=generator)
         self.attention = PhaseAttention.of(c, self.control.width, c.layers, c.angle_count, generator=generator)
         self.mixers = Mixers(c.layers, c.dim, c.field, c.init_scale, c.parametrization, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
@@ -231,4 +235,4 @@ class UnitaryLM(ControlledLM):
             readout = 2 * c.dim**2 * c.vocab * (2 if c.field == "complex" else 1)
         else:
             readout = readout_flops(self.readout, c.field)
-        return self.control.flops_per_token() + self.attention.flops_per_token(length) + register + readout
+        return self.control.flops_per_token(length) + self.attention.flops_per_token(length) + register + readout

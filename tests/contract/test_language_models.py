@@ -57,6 +57,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no_register, control": {"kind": "no_register", "reads": "control"},
     "no_register, angles": {"kind": "no_register", "reads": "angles", "attention": False},
     "classical_recurrent, linear": {"kind": "classical_recurrent", "transition": "linear", "readout": "softmax"},
+    "unitary, transformer": {"kind": "unitary", "control": "transformer", "embedding": 16, "blocks": 1, "heads": 2},
+    "no_register, transformer": {"kind": "no_register", "control": "transformer", "embedding": 16, "blocks": 1},
     "selected, real": {"kind": "selected", "field": "real", "copies": 3, "acceptance": 0.0},
     "mean_field, softmax": {"kind": "mean_field", "readout": "softmax"},
     "circuit, softmax": {"kind": "circuit", "readout": "softmax"},

@@ -191,6 +191,13 @@ def test_merge_keys(tmp_path: Path) -> None:
     assert parts["b"] == Box(shape="box", sides=(1, 2), colour="green")
     assert parts["c"] == Box(shape="box", sides=(3, 4))
     assert "`<<` merges mappings only" in lines(tmp_path, "inner: {<<: 3}")[0]
+    nested = text + "  d: &d {<<: *a, colour: green}\n  e: {<<: *d, sides: [5, 6]}\n"
+    parts = load(tmp_path, nested + "  f: {<<: [{sides: [7, 8]}, *d]}\n").value.parts
+    assert parts["e"] == Box(shape="box", sides=(5, 6), colour="green")
+    assert parts["f"] == Box(shape="box", sides=(7, 8), colour="green")
+    assert "an alias contains itself" in lines(tmp_path, "parts: {a: &a {<<: *a}}")[0]
+    bomb = "".join(f"  x{n}: &x{n} {{<<: [*x{n - 1}, *x{n - 1}]}}\n" for n in range(1, 60))
+    assert lines(tmp_path, "extra:\n  x0: &x0 {shape: box}\n" + bomb)  # 2^59 merges, in no time
 
 
 @pytest.mark.parametrize(

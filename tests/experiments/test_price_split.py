@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from experiments.errors import UserError
+from experiments.report import draw
 from experiments.report.ladder import labels, order, rows
 from experiments.report.page import Made, html
 from experiments.schema import CONFIGS, jobs, load_experiment
@@ -92,6 +93,20 @@ def test_twins_stand_below_their_model_in_figure_table_and_first_sentence() -> N
     assert "twin: other register of u" in page
     page = html(made, [], {TASK: {}}, {TASK: {}}, None, Made("", {}, ""))
     assert "<strong>The price of u on verse" in page
+
+
+def test_two_models_with_twins_have_their_prices_in_one_figure() -> None:
+    """A second model that is worse by 0.1 than the first with the same twins: the readout's marks are 0.1 apart."""
+    shared = {name: {**of, "v": of["u"]} for name, of in TWINS.items() if of["u"] in ("readout", "register")}
+    runs = [run(model, seed) for model in FINAL for seed in range(3)]
+    runs += [one | {"model": "v", "val_nats": one["val_nats"] + 0.1} for one in runs if one["model"] == "u"]
+    about = {"models": ["v", *FINAL], "twins": shared}
+    made = summarise(runs, {TASK: {"floor": {}}}, {"reference": "best classical"}, "invented", about)
+    (axes,) = draw(made, runs)[TASK]["price"].axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["v", "u"]
+    marks = [line.get_xydata()[0] for line in axes.lines if line.get_marker() == "D" and len(line.get_xdata())]
+    assert marks[0][0] - marks[1][0] == pytest.approx(0.1, abs=1e-12)
+    assert "price" not in draw(summary(), [])[TASK]  # one model alone: the sentence says it
 
 
 MODELS = {

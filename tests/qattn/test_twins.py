@@ -7,6 +7,8 @@ import math
 import pytest
 import torch
 
+from classical import modern
+from classical.context_vectors import ContextVectors
 from qattn.lm.no_register import READS, NoRegisterConfig, NoRegisterLM
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
@@ -69,6 +71,31 @@ def test_step_is_forward_and_only_the_past_counts(reads: str, attention: bool, c
     changed[:, 5:] = (changed[:, 5:] + 1) % 7
     torch.testing.assert_close(model(changed)[:, :5], whole[:, :5], rtol=0, atol=1e-12)
     torch.testing.assert_close(whole.exp().sum(-1), torch.ones(3, 7).double(), rtol=0, atol=1e-12)
+
+
+def test_with_a_transformer_as_control_too_the_twin_has_it_bit_for_bit() -> None:
+    """The module is given to both; read directly, it is a transformer with a head of its own."""
+
+    def control(generator: torch.Generator) -> ContextVectors:
+        return ContextVectors(modern(7, 9, dim=8, heads=2, layers=1, tie=True), generator)
+
+    draws = [generator() for _ in range(3)]
+    shared = {"control": "transformer", "angle_init_scale": 0.2}
+    config = UnitaryConfig(7, rank=2, **SIZES, **shared)  # type: ignore[arg-type]
+    model = UnitaryLM(config, draws[0], control(draws[0]))
+    twins = [NoRegisterLM(NoRegisterConfig(7, reads=reads, **SIZES, **shared), draw, control(draw))  # type: ignore[arg-type]
+             for reads, draw in zip(("angles", "control"), draws[1:], strict=True)]  # fmt: skip
+    mine = dict(model.named_parameters())
+    for twin in twins:
+        common = [name for name, _ in twin.named_parameters() if name.startswith(("control.", "attention."))]
+        assert common
+        assert all(torch.equal(mine[name], dict(twin.named_parameters())[name]) for name in common)
+    whole = model.control.transformer
+    head = torch.log_softmax(whole.norm(whole.evolve(whole.embed(texts()))) @ twins[1].head + twins[1].bias, -1)
+    torch.testing.assert_close(twins[1](texts()), head, rtol=0, atol=1e-6)
+    assert model.parameter_groups()["embedding"] == ["control.transformer.embedding.weight"]
+    assert model.hidden_matrices() == [f"control.transformer.{name}" for name in whole.hidden_matrices()]
+    assert model.context_limit == twins[0].context_limit == 9
 
 
 def test_an_additive_control_and_its_angles_are_a_log_linear_model() -> None:

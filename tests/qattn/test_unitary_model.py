@@ -166,7 +166,7 @@ def test_flops_agree_with_torchs_own_counter(field: str) -> None:
     tokens = texts(1, 7)  # no more tokens than words: nothing is shared between them
     with FlopCounterMode(display=False) as counter:
         angles = model.angles(tokens)
-    classical = model.control.flops_per_token() + model.attention.flops_per_token(7)
+    classical = model.control.flops_per_token(7) + model.attention.flops_per_token(7)
     assert counter.get_total_flops() == 7 * classical
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         mixers, frame = model.mixers(), model.readout.frame()
