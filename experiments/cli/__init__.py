@@ -24,9 +24,8 @@ from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.sample import sample
 from experiments.cli.summary import summary
+from experiments.entry import STOPPED
 from experiments.errors import UserError
-
-STOPPED = "stopped; what was finished is kept"
 
 app = typer.Typer(
     name="qattn",

@@ -50,6 +50,10 @@ FIX = "put the file back from a copy, or train anew in another --out folder"
 def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
     """The problem a ``train`` block describes. Raises ``ValueError`` when its parts do not fit together."""
     circuit = spec.circuit
+    of_others = ("target",) if keys.task == "classification" else ("data", "samples")
+    for key in of_others:
+        if key in keys.model_fields_set and getattr(keys, key) is not None:
+            raise ValueError(f"train.{key}: a task of kind {keys.task} has none: drop the key")
     if keys.task == "classification":
         if keys.data is None:
             raise ValueError("train: a classification needs `data`: moons, circles or parity")

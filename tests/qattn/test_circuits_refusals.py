@@ -57,6 +57,9 @@ TRAIN = {
     ROTATIONS + "train: {task: state, target: ghz, seed: 10000000000000000000000}": "train.seed",
     "qubits: 1\ngates: [[RX, 0, a]]\nseed: 0\ntrain: {task: distribution, target: bars}": "at least 2 qubits",
     ROTATIONS + "encode: {kind: angle}\ntrain: {task: state, target: ghz}": "reads 2 inputs",
+    ROTATIONS + "train: {task: state, target: ghz, samples: 50}": "train.samples: a task of kind state has none",
+    ROTATIONS + "train: {task: state, target: ghz, data: moons}": "train.data: a task of kind state has none",
+    ROTATIONS + "train: {task: classification, data: moons, target: ghz}": "train.target: a task of kind classif",
     AMPLITUDE + "inputs: [1, 0, 0, 0]\ntrain: {task: unitary, target: qft}": "drop the amplitude encoding",
     ROTATIONS
     + "encode: {kind: angle, values: [1, 1]}\ntrain: {task: classification, data: moons}": "takes its inputs from",
