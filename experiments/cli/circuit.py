@@ -14,7 +14,6 @@ from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
     from experiments.schema.circuit_file import CircuitFile
-    from qattn.circuits.ir.spec import Spec
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
 
@@ -22,11 +21,8 @@ SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML, JSON or OpenQ
 Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
 
 
-def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) -> tuple[CircuitFile, Spec]:
-    """The file and the circuit it describes; bad input is one sentence. A training draws missing values."""
-    from experiments.schema.circuit_file import load_circuit, plain
-    from qattn.circuits.ir.spec import from_dict
-
+def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) -> CircuitFile:
+    """The circuit that a file describes; bad input is one sentence. A training draws missing values."""
     if path.suffix == ".qasm":
         from experiments.studies.circuits import imported
 
@@ -35,9 +31,10 @@ def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) ->
                 f"{path}: --set overrides keys of YAML or JSON: turn the file into one by qattn circuit import"
             )
         return imported(path, drawn)
-    file = load_circuit(path, overrides or ())
-    with blame(path):
-        return file, from_dict(plain(file), drawn)
+    from experiments.schema.circuit_file import load_circuit
+
+    with blame(path):  # a circuit that needs more memory than there is
+        return load_circuit(path, overrides or (), drawn)
 
 
 def say(value: dict[str, Any], as_json: bool) -> None:
@@ -72,7 +69,7 @@ def simulate(
 
     Example: `qattn circuit simulate experiments/configs/circuits/ghz.yaml --device default.qubit --json`
     """
-    _, read = load(spec, overrides)
+    read = load(spec, overrides).spec
     from qattn.circuits.simulate.run import simulate as run
 
     with blame(spec):
@@ -141,13 +138,13 @@ def train(
     """
     if resume and out is None:
         raise UserError("--resume: expected --out with the folder to resume in, got none")
-    file, read = load(spec, overrides, drawn=True)
+    file = load(spec, overrides, drawn=True)
     if file.train is None:
         raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
     from experiments.studies.circuit_training import train as run
 
     keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
-    say(run(spec, read, keys, out, resume, check_gradients, quiet=as_json), as_json)
+    say(run(spec, file.spec, keys, out, resume, check_gradients, quiet=as_json), as_json)
 
 
 @circuit.command()
@@ -172,7 +169,7 @@ def analyse(
     Example: `qattn circuit analyse experiments/configs/circuits/strongly_entangling.yaml --measures
     expressibility,entangling`
     """
-    file, read = load(spec, overrides)
+    read = load(spec, overrides).spec
     from experiments.studies.circuits import MEASURES, analysis, numbers, whole_numbers
 
     wanted = [m.strip() for m in measures.split(",")]
@@ -181,7 +178,7 @@ def analyse(
             raise UserError(f"--measures: expected {', '.join(MEASURES)} or all, got {name!r}")
     cut = whole_numbers(wires, "--wires")
     with blame(spec):
-        result = analysis(read, file, wanted, samples, seed, cut, numbers(strengths, "--strengths"))
+        result = analysis(read, wanted, samples, seed, cut, numbers(strengths, "--strengths"))
     say(result, as_json)
 
 
@@ -196,7 +193,7 @@ def draw(
 
     Example: `qattn circuit draw experiments/configs/circuits/ghz.yaml`
     """
-    _, read = load(spec, overrides)
+    read = load(spec, overrides).spec
     from qattn.circuits.compile import draw as pictures
 
     if out is None:
@@ -224,7 +221,7 @@ def export(
 
     Example: `qattn circuit export experiments/configs/circuits/ghz.yaml --to qasm2`
     """
-    _, read = load(spec, overrides)
+    read = load(spec, overrides).spec
     from experiments.studies.circuits import bound
     from qattn.circuits.compile.export import FORMATS
 
@@ -257,7 +254,7 @@ def import_(
 
     if out is not None and out.suffix not in (".yaml", ".yml", ".json"):
         raise UserError(f"--out: expected a file ending in .yaml or .json, got {str(out)!r}")
-    _, read = imported(source, drawn=True)
+    read = imported(source, drawn=True).spec
     data = to_dict(read)
     if read.given is not None and not read.given.all():
         del data["parameters"]  # the file declares them as inputs and knows no values

@@ -1,54 +1,21 @@
-"""The file form of a circuit: which keys there are. What they mean and whether they fit together,
-`qattn.circuits.ir.spec` checks."""
+"""A circuit file: the plain-data form that `qattn.circuits.ir.spec` reads and checks, and a `train` block beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from experiments.located.yaml_positions import load_located
 from experiments.schema.base import NonNegative, Positive, PositiveInt, Strict
 
+if TYPE_CHECKING:
+    from qattn.circuits.ir.spec import Spec
+
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # the data's generator takes no greater one
-
-
-class AnsatzKeys(Strict):
-    """A circuit of the field by name."""
-
-    name: str
-    """StronglyEntanglingLayers, BasicEntanglerLayers, HardwareEfficient, Sim6, … (`qattn circuit list`)."""
-    layers: PositiveInt = 1
-    """How often the layer repeats."""
-    seed: Seed = 0
-    """Parameters are drawn uniformly from [0, 2π) with it, unless `weights` gives them."""
-    weights: list[Any] | None = None
-    """The parameters, nested as the ansatz's shape or flat."""
-
-
-class EncodeKeys(Strict):
-    """How data enters."""
-
-    kind: Literal["basis", "angle", "amplitude", "reupload"]
-    values: list[Any] | None = None
-    """Bits, angles or amplitudes; a complex number is [re, im]."""
-    axis: Literal["X", "Y", "Z"] = "X"
-    """Rotation axis of angle encoding and re-uploading."""
-    normalize: bool = False
-    """Divide amplitudes by their norm."""
-
-
-class NoiseKeys(Strict):
-    """A noise channel."""
-
-    kind: str
-    """DepolarizingChannel, BitFlip, PhaseFlip, AmplitudeDamping or PhaseDamping."""
-    p: float
-    """Its strength, 0 to 1."""
-    after: Literal["gates", "end"] = "gates"
-    """On every wire of every gate, or once on every wire at the end."""
 
 
 class TrainKeys(Strict):
@@ -77,35 +44,33 @@ class TrainKeys(Strict):
     """Precision of the parameters; states are complex64 or complex128."""
 
 
-class CircuitFile(Strict):
-    """A circuit file: `qubits`, then `gates` or `ansatz`."""
+class CircuitKeys(Strict):
+    """The keys at the top of a circuit file, of which `qattn.circuits.ir.spec` knows all but one."""
 
-    qubits: PositiveInt
-    """Number of wires; wire 0 is the most significant bit."""
-    gates: list[Any] | None = None
-    """[name, wires…, angles…] or a mapping with gate, wires, angles, matrix, diagonal, word."""
-    ansatz: AnsatzKeys | None = None
-    encode: EncodeKeys | None = None
-    noise: NoiseKeys | None = None
-    measure: Any = "probabilities"
-    """probabilities, state, {expectations: [ZZI]}, {samples: 1000, seed: 7}, {povm: [...]},
-    {hamiltonian: {ZZ: -1.05, XI: 0.39}}."""
-    parameters: dict[str, float] | None = None
-    """Values of the names used as angles in `gates`."""
-    names: list[str] | None = None
-    """The order of the parameters, where a program wrote the file; default: the order they first appear in."""
-    inputs: list[float] | None = None
-    """Values of the circuit's data slots."""
-    seed: Seed | None = None
-    """Draws the parameters that have no value."""
+    model_config = ConfigDict(extra="allow")
+
     train: TrainKeys | None = None
 
 
-def load_circuit(path: Path, overrides: Sequence[str] = ()) -> CircuitFile:
-    """The keys of a circuit file, each problem with its place; what they mean is checked when the circuit is built."""
-    return load_located(path, CircuitFile, overrides).value
+@dataclass(frozen=True)
+class CircuitFile:
+    """A circuit with its numbers, and how to train it where the file says so."""
+
+    spec: Spec
+    train: TrainKeys | None = None
 
 
-def plain(file: CircuitFile) -> dict[str, Any]:
-    """The keys a library spec knows, as written."""
-    return file.model_dump(exclude_unset=True, exclude={"train"})
+def load_circuit(path: Path, overrides: Sequence[str] = (), drawn: bool = False) -> CircuitFile:
+    """Read and check a circuit file; with ``drawn``, parameters without a value are left to a training.
+
+    Raises :class:`UserError`, each problem with its place.
+    """
+    from qattn.circuits.ir.spec import from_dict
+    from qattn.circuits.ir.spec_values import SpecError
+
+    loaded = load_located(path, CircuitKeys, overrides)
+    try:
+        spec = from_dict(loaded.value.model_extra or {}, drawn)
+    except SpecError as error:
+        raise loaded.error(error.place, error.reason) from error
+    return CircuitFile(spec, loaded.value.train)

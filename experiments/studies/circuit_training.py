@@ -34,7 +34,7 @@ from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
 from experiments.studies.circuit_figures import energy_curve
 from qattn.circuits.ir.spec import Spec
-from qattn.circuits.ir.spec_values import array_of
+from qattn.circuits.ir.spec_values import array_of, at
 from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.simulate.energy import MOST_QUBITS, ground_energy
 from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
@@ -74,10 +74,11 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
         if spec.inputs is not None:
             circuit = circuit.with_inputs(spec.inputs)
     else:
-        target = keys.target
-        if isinstance(target, list):
-            target = array_of(target, 2 if keys.task == "unitary" else 1, "train.target")
-        task = Task(keys.task, target_of(keys.task, target, circuit.qubits))
+        place, target = ("train", "target"), keys.target
+        with at(*place):
+            if isinstance(target, list):
+                target = array_of(target, 2 if keys.task == "unitary" else 1, place)
+            task = Task(keys.task, target_of(keys.task, target, circuit.qubits))
         if spec.inputs is not None:
             circuit = circuit.with_inputs(spec.inputs)
     start = spec.parameters if spec.given is None else np.where(spec.given, spec.parameters, np.nan)

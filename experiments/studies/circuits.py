@@ -50,7 +50,7 @@ def bound(spec: Spec) -> Circuit:
     return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
 
 
-def imported(path: Path, drawn: bool = False) -> tuple[CircuitFile, Spec]:
+def imported(path: Path, drawn: bool = False) -> CircuitFile:
     """An OpenQASM file as a circuit file, its measured qubits as the measurement.
 
     Raises :class:`UserError` naming file and line of what is not read, and unless ``drawn`` for inputs without values.
@@ -69,7 +69,7 @@ def imported(path: Path, drawn: bool = False) -> tuple[CircuitFile, Spec]:
     wires = () if found.measured == tuple(range(found.circuit.qubits)) else found.measured
     given = np.zeros(len(names), bool)
     spec = Spec(found.circuit, np.zeros(len(names)), None, Measurement("probabilities", wires), given)
-    return CircuitFile(qubits=found.circuit.qubits), spec
+    return CircuitFile(spec)
 
 
 def circuit_text(data: dict[str, Any]) -> str:
@@ -89,11 +89,10 @@ def circuit_text(data: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """What ``analyse`` was asked about: the file, its circuit at its inputs, and the options."""
+    """What ``analyse`` was asked about: the file's circuit, as it is and at its inputs, and the options."""
 
     spec: Spec
     circuit: Circuit
-    file: CircuitFile
     samples: int
     seed: int
     cut: list[int]
@@ -164,12 +163,12 @@ def noise(asked: Asked) -> list[dict[str, float]]:
 def plateau(asked: Asked) -> dict[str, Any]:
     """Gradient variance: over qubits 2 to the file's (at least 6) for a named ansatz, else (or with inputs, an encoding
     or noise, which belong to the file's number of qubits) at the circuit as it stands."""
-    count, circuit, file = min(asked.samples, 500), asked.circuit, asked.file
-    if file.ansatz is None or file.encode is not None or file.noise is not None or asked.spec.circuit.n_inputs:
+    count, circuit = min(asked.samples, 500), asked.circuit
+    if asked.spec.ansatz is None:
         word = sensitivity.first_two(circuit.qubits)
         grads = sensitivity.gradient_samples(circuit, word, count, asked.seed)
         return {"observable": word, "variance": grads.var(0).tolist()}
-    name, depth = file.ansatz.name, file.ansatz.layers
+    name, depth = asked.spec.ansatz
     found = sensitivity.gradient_variance(
         lambda n, layers: build(name, n, layers),
         sorted({*range(2, max(6, circuit.qubits) + 1, 2), max(2, circuit.qubits)}),
@@ -196,7 +195,7 @@ MEASURES: dict[str, tuple[str, Callable[[Asked], Any]]] = {
 
 
 def analysis(
-    spec: Spec, file: CircuitFile, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
+    spec: Spec, wanted: list[str], samples: int, seed: int, cut: list[int], strengths: list[float]
 ) -> dict[str, Any]:
     """The measures asked for, or ``["all"]``, as plain numbers, at the spec's inputs.
 
@@ -205,7 +204,7 @@ def analysis(
     ``ValueError`` with it.
     """
     circuit = at_inputs(spec.circuit, spec.inputs)
-    asked = Asked(spec, circuit, file, samples, seed, cut, strengths)
+    asked = Asked(spec, circuit, samples, seed, cut, strengths)
     out: dict[str, Any] = {**circuit.resources(), "samples": samples, "seed": seed}
     if spec.circuit.n_inputs:
         out["inputs"] = "zero" if spec.inputs is None else spec.inputs.tolist()

@@ -61,7 +61,7 @@ def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, ...]:
         check_state(target, qubits)
         return target
     if kind == "unitary":
-        check_unitary(target, qubits, "train.target")
+        check_unitary(target, qubits)
         return target
     expect_shape("a target distribution", target.shape, (size,))
     if np.any(target.imag):

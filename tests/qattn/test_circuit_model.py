@@ -134,7 +134,7 @@ def test_the_heisenberg_ring_is_the_exponential_of_its_terms(n: int) -> None:
     """One layer is the product over e^{−iθP/2} in the order of the gates; at zero the identity."""
     from scipy.linalg import expm
 
-    from qattn.circuits.ir.circuit import pauli_matrix
+    from qattn.circuits.ir.gates import pauli_matrix
 
     circuit = build("HeisenbergRing", n, 1)
     values = torch.randn(1, circuit.n_parameters, generator=generator(n), dtype=torch.float64)

@@ -79,8 +79,8 @@ IGNORED = {
     "qubits: 1\ngates: [[cnot, 0]]": "unknown gate 'cnot'; did you mean CNOT?",
     "qubits: 1\ngates: [{wires: [0]}]": "expected the name of a gate under `gate`, got None",
     "qubits: 1\ngates: [{gate: MultiControlledX, wires: [0]}]": "needs a control and a target",
-    "qubits: 1\ngates: [[RX, 0, " + "9" * 400 + "]]": "gates[0]: expected a finite number, got a number of 400 digits",
-    "qubits: 1\ngates: [[RX, 0, a*b]]\nseed: 0": "gates[0]: the angle 'a*b': an angle is linear",
+    "qubits: 1\ngates: [[RX, 0, " + "9" * 400 + "]]": "gates[0][2]: expected a finite number, got a number of 400",
+    "qubits: 1\ngates: [[RX, 0, a*b]]\nseed: 0": "gates[0][2]: the angle 'a*b': an angle is linear",
     "qubits: 1\ngates: [[RX, 0, a]]\nnames: [a, pi]\nseed: 0": "'pi' has a meaning of its own",
 }
 

@@ -224,7 +224,7 @@ def test_specs_survive_writing_and_reading() -> None:
 
 
 def test_pauli_words_act_as_matrices() -> None:
-    from qattn.circuits.ir.circuit import pauli_matrix
+    from qattn.circuits.ir.gates import pauli_matrix
 
     for word in ("XYZ", "YYI", "IZX"):
         flip, factor = pauli_action(word)

@@ -12,7 +12,7 @@ import torch
 
 from experiments.schema import CONFIGS
 from qattn.circuits.ir.ansatz import build
-from qattn.circuits.ir.circuit import pauli_matrix
+from qattn.circuits.ir.gates import pauli_matrix
 from qattn.circuits.ir.hamiltonian import Hamiltonian, read_hamiltonian
 from qattn.circuits.ir.spec import from_dict
 from qattn.circuits.ir.spec_writer import to_dict
@@ -32,7 +32,7 @@ MIXED = {"ZZI": 0.7, "XIY": -0.4, "YXI": 0.25, "Z2": 0.3, "X0 X1 X2": 0.1, "I": 
 
 
 def read(data: object, qubits: int) -> Hamiltonian:
-    return read_hamiltonian(data, qubits, "h")
+    return read_hamiltonian(data, qubits, ("h",))
 
 
 def matrix(h: Hamiltonian) -> np.ndarray:

@@ -31,8 +31,8 @@ SIMULATE = {
     AMPLITUDE + "inputs: [1, 1, 0, 0]": "amplitudes need norm 1, got 1.41421",
     "qubits: 2\ngates: [{gate: RX, wires: 0, angles: [0.1]}]": "gates[0].wires: expected a list, got 0",
     "qubits: 2\ngates: [{gate: RX, wires: [0], angles: 0.3}]": "gates[0].angles: expected a list, got 0.3",
-    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], word: X}]": "gates[0]: RX has no `word`",
-    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], matrix: [[1]]}]": "gates[0]: RX has no `matrix`",
+    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], word: X}]": "gates[0].word: RX has no `word`",
+    "qubits: 1\ngates: [{gate: RX, wires: [0], angles: [0.1], matrix: [[1]]}]": "gates[0].matrix: RX has no `matrix`",
     "qubits: 1\ngates: [[BitFlip, 0, a]]\nparameters: {a: 3}": "gate 0 (BitFlip on wires [0]): a channel's strength",
     BELL + "measure: {probabilities: 1}": "measure.probabilities: expected a list, got 1",
     BELL + "measure: {samples: 5, wires: 1}": "measure.wires: expected a list, got 1",
@@ -42,8 +42,8 @@ SIMULATE = {
     "qubits: 4\nansatz: {name: Sim1, layers: 100000000}": "layers have 800000000 gates or more, the limit is 1000000",
     "qubits: 10000\ngates: [[Hadamard, 0]]": "need 2^",
     "qubits: 14\ngates: [[Hadamard, 0]]\nnoise: {kind: BitFlip, p: 0.1}": "28 qubits",
-    "qubits: 1\ngates: [[RX, 0, {}]]": "gates[0]: an angle reads an `input` or a `parameter`",
-    "qubits: 1\ngates: [[RX, 0, {scale: 2}]]": "gates[0]: an angle reads an `input` or a `parameter`",
+    "qubits: 1\ngates: [[RX, 0, {}]]": "gates[0][2]: an angle reads an `input` or a `parameter`",
+    "qubits: 1\ngates: [[RX, 0, {scale: 2}]]": "gates[0][2]: an angle reads an `input` or a `parameter`",
     "qubits: 1\ngates: [[RX, 0, {input: 0, parameter: a}]]\ninputs: [1]": "one of the two, got both",
     "qubits: 1\ngates: [[RX, 0, p0]]\nnames: [p0, p0]\nseed: 0": "names: 'p0' is there twice",
 }
@@ -99,6 +99,25 @@ def test_bad_input_is_one_sentence_and_code_2(ask, tmp_path: Path, verb: str, gi
     assert (answer.code, answer.out) == (2, ""), answer.err
     assert words in answer.err
     assert answer.err.count("\n") == 1
+
+
+PLACES = {
+    "qubits: 2\ngates:\n  - [Hadamard, 0]\n  - [CNOT, 0, 2]": "4:5: gates[1]: CNOT on wires [0, 2]: wire 2 is out of",
+    "qubits: 1\ngates:\n  - [RX, 0,\n     2*a*b]": "4:6: gates[0][2]: the angle '2*a*b'",
+    "qubits: 2\ngates: []\nmeasure:\n  hamiltonian:\n    ZZ: 1\n    ZQ: 2": "6:9: measure.hamiltonian.ZQ: expected a",
+    "qubits: 1\nansatz:\n  name: Sim2\n  layer: 2": "4:10: ansatz.layer: unknown key 'layer'; did you mean layers?",
+    "qubits: 1\ngates: []\nnoise: {kind: BitFlip, p: 0.1, after: 3}": "3:39: noise.after: expected text, got 3",
+    "qubits: 1\ngates: []\nencode: {kind: amplitude, values: [[1, x], 0]}": "3:40: encode.values[0][1]: expected a fin",
+    BELL + "train: {task: state, stepz: 3}": "3:22: train.stepz: expected a known key, got 'stepz'",
+}
+
+
+@pytest.mark.parametrize("text", PLACES, ids=lambda text: text.replace("\n", " ")[:60])
+def test_what_is_wrong_is_named_with_line_column_and_key(ask, tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.yaml").write_text(text)
+    answer = ask("simulate", tmp_path / "bad.yaml")
+    assert answer.code == 2
+    assert f"bad.yaml:{PLACES[text]}" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def dense(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
     """A unitary on n qubits as one QubitUnitary; ``elementary`` takes it apart. Raises ``ValueError`` when it is not
     unitary."""
     n = (matrix.shape[0] - 1).bit_length()
-    check_unitary(matrix, n, "matrix")
+    check_unitary(matrix, n)
     return Circuit(max(n, 1), (Operation("QubitUnitary", tuple(range(n)), (), np.asarray(matrix, complex)),))
 
 

@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
-from jaxtyping import Complex, Shaped
+from jaxtyping import Shaped
 from numpy.typing import ArrayLike
 
-from qattn.circuits.ir.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, complex_of, constant, phase
+from qattn.circuits.ir.gates import ALIASES, GATES, VARIADIC, Gate, MatrixOf, constant, multi_rz, pauli_rot
 
 T = TypeVar("T")
 CHANNELS = ("DepolarizingChannel", "BitFlip", "PhaseFlip", "AmplitudeDamping", "PhaseDamping")
@@ -49,13 +47,21 @@ class Operation:
     word: str = ""
 
 
+class GateError(ValueError):
+    """What is wrong with an operation: its ``place`` in the circuit, and the ``reason``, which names gate and wires."""
+
+    def __init__(self, place: int, operation: Operation, reason: str) -> None:
+        self.place, self.reason = place, f"{operation.name} on wires {list(operation.wires)}: {reason}"
+        super().__init__(f"gate {place} ({operation.name} on wires {list(operation.wires)}): {reason}")
+
+
 @dataclass(frozen=True, eq=False)
 class Circuit:
     """A checked, immutable circuit of ``qubits`` wires, started in |0…0⟩, in ``initial``, or in given states.
 
-    Raises ``ValueError`` for wires out of range, unknown gates, wrong numbers of wires or angles, matrices that are
-    not unitary and states that are not normalised. ``names`` are the parameters' names in order (default: their
-    numbers).
+    Raises :class:`GateError` for wires out of range, unknown gates, wrong numbers of wires or angles and matrices that
+    are not unitary, ``ValueError`` for states that are not normalised. ``names`` are the
+    parameters' names in order (default: their numbers).
     """
 
     qubits: int
@@ -69,7 +75,10 @@ class Circuit:
         if not isinstance(self.qubits, int) or isinstance(self.qubits, bool) or self.qubits < 1:
             raise ValueError(f"a circuit needs at least one qubit, got {self.qubits!r}")
         for place, operation in enumerate(self.operations):
-            check(operation, self.qubits, place)
+            try:
+                check(operation, self.qubits)
+            except ValueError as error:
+                raise GateError(place, operation, str(error)) from error
         if self.initial is not None:
             check_state(self.initial, self.qubits)
 
@@ -188,65 +197,62 @@ def expect_shape(what: str, got: tuple[int, ...], expected: tuple[int, ...]) -> 
         raise ValueError(f"{what} need shape {tuple(expected)}, got {tuple(got)}")
 
 
-def check(op: Operation, qubits: int, place: int) -> None:
+def check(op: Operation, qubits: int) -> None:
     """Raise ``ValueError`` unless the operation fits a circuit of so many qubits."""
-    where = f"gate {place} ({op.name} on wires {list(op.wires)})"
     if op.name not in GATES and op.name not in VARIADIC and op.name not in CHANNELS:
-        raise ValueError(f"gate {place}: {unknown_gate(op.name)}")
+        raise ValueError(unknown_gate(op.name))
     outside = [w for w in op.wires if not 0 <= w < qubits]
     if outside:
-        raise ValueError(f"{where}: wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
+        raise ValueError(f"wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
     if len(set(op.wires)) != len(op.wires):
-        raise ValueError(f"{where}: a wire is named twice")
+        raise ValueError("a wire is named twice")
     if not op.wires:
-        raise ValueError(f"{where}: no wires given")
+        raise ValueError("no wires given")
     if op.name == "MultiControlledX" and len(op.wires) < 2:
-        raise ValueError(f"{where}: needs a control and a target; without a control it is PauliX")
+        raise ValueError("needs a control and a target; without a control it is PauliX")
     if op.name in VARIADIC:
         angles = 1 if op.name in ("MultiRZ", "PauliRot") else 0
     else:
         expected = wires_of(op.name)
         if len(op.wires) != expected:
-            raise ValueError(f"{where}: expected {expected} wires, got {len(op.wires)}")
+            raise ValueError(f"expected {expected} wires, got {len(op.wires)}")
         angles = 1 if op.name in CHANNELS else GATES[op.name].angles
     if len(op.angles) != angles:
-        raise ValueError(f"{where}: expected {angles} angles, got {len(op.angles)}")
+        raise ValueError(f"expected {angles} angles, got {len(op.angles)}")
     numbers = [a for a in op.angles if not isinstance(a, ParameterRef)]
     if not np.all(np.isfinite(np.asarray(numbers, float))):
-        raise ValueError(f"{where}: angles must be finite numbers, got {numbers}")
+        raise ValueError(f"angles must be finite numbers, got {numbers}")
     if op.name in CHANNELS and numbers and not 0 <= float(numbers[0]) <= 1:
-        raise ValueError(f"{where}: a channel's strength lies between 0 and 1, got {numbers[0]}")
+        raise ValueError(f"a channel's strength lies between 0 and 1, got {numbers[0]}")
     if op.name == "PauliRot" and (len(op.word) != len(op.wires) or set(op.word) - set("IXYZ")):
-        raise ValueError(f"{where}: needs a Pauli word of {len(op.wires)} letters from IXYZ, got {op.word!r}")
+        raise ValueError(f"needs a Pauli word of {len(op.wires)} letters from IXYZ, got {op.word!r}")
     if op.name == "QubitUnitary":
-        check_unitary(op.data, len(op.wires), where)
+        check_unitary(op.data, len(op.wires))
     if op.name == "DiagonalQubitUnitary":
-        check_phases(op.data, len(op.wires), where)
+        check_phases(op.data, len(op.wires))
 
 
-def check_unitary(matrix: np.ndarray | None, wires: int, where: str) -> None:
+def check_unitary(matrix: np.ndarray | None, wires: int) -> None:
     """Raise ``ValueError`` unless ``matrix`` is unitary on so many wires, within ``UNITARITY``."""
     size = 2**wires
     if matrix is None or matrix.shape != (size, size):
-        raise ValueError(
-            f"{where}: expected a matrix of shape {(size, size)}, got {None if matrix is None else matrix.shape}"
-        )
+        raise ValueError(f"expected a matrix of shape {(size, size)}, got {None if matrix is None else matrix.shape}")
     if not np.all(np.isfinite(matrix)):
-        raise ValueError(f"{where}: the matrix has entries that are not finite numbers")
+        raise ValueError("the matrix has entries that are not finite numbers")
     defect = float(np.linalg.norm(matrix.conj().T @ matrix - np.eye(size)))
     if defect > UNITARITY:
-        raise ValueError(f"{where}: the matrix is not unitary, ‖U†U − 1‖ = {defect:.3g} (limit {UNITARITY:g})")
+        raise ValueError(f"the matrix is not unitary, ‖U†U − 1‖ = {defect:.3g} (limit {UNITARITY:g})")
 
 
-def check_phases(diagonal: np.ndarray | None, wires: int, where: str) -> None:
+def check_phases(diagonal: np.ndarray | None, wires: int) -> None:
     """Raise ``ValueError`` unless ``diagonal`` holds 2ᵏ numbers of modulus 1 for k wires, within ``UNITARITY``."""
     if diagonal is None or diagonal.shape != (2**wires,):
         raise ValueError(
-            f"{where}: expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}"
+            f"expected a diagonal of shape {(2**wires,)}, got {None if diagonal is None else diagonal.shape}"
         )
     defect = float(np.max(np.abs(np.abs(diagonal) - 1)))
     if not defect <= UNITARITY:
-        raise ValueError(f"{where}: the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
+        raise ValueError(f"the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
 
 
 def check_state(state: Shaped[np.ndarray, ...], qubits: int) -> None:
@@ -265,46 +271,6 @@ def depth(operations: Iterable[Operation], qubits: int) -> int:
         for w in op.wires:
             level[w] = top
     return max(level)
-
-
-@lru_cache(maxsize=256)
-def multi_rz(wires: int) -> Gate:
-    """exp(−iφ/2 Z⊗…⊗Z) as a row of the gate table."""
-    parity = torch.tensor([bin(i).count("1") % 2 for i in range(2**wires)])
-
-    def diagonal(t: torch.Tensor) -> torch.Tensor:
-        return phase(t[..., 0:1] / 2 * (2 * parity.to(t) - 1))
-
-    return Gate("MultiRZ", wires, 1, "diagonal", diagonal)
-
-
-@lru_cache(maxsize=256)
-def pauli_rot(word: str) -> Gate:
-    """exp(−iφ/2 P) for a Pauli word P as a row of the gate table."""
-    whole = pauli_matrix(word)
-
-    def matrix(t: torch.Tensor) -> torch.Tensor:
-        pauli = torch.as_tensor(whole, dtype=complex_of(t), device=t.device)
-        half = t[..., 0, None, None] / 2
-        return (
-            torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
-        )
-
-    return Gate("PauliRot", len(word), 1, "dense", matrix)
-
-
-def pauli_matrix(word: str) -> Complex[np.ndarray, "dim dim"]:
-    """The tensor product of Pauli matrices named by ``word``, first letter on the most significant wire."""
-    single = {
-        "I": np.eye(2),
-        "X": np.array([[0, 1], [1, 0]]),
-        "Y": np.array([[0, -1j], [1j, 0]]),
-        "Z": np.diag([1.0, -1]),
-    }
-    whole = np.eye(1)
-    for letter in word:
-        whole = np.kron(whole, single[letter])
-    return whole.astype(complex)
 
 
 def row_of(op: Operation) -> Gate:

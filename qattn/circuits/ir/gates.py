@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -252,3 +253,43 @@ ALIASES = {
 }
 # Gates with as many wires as they are given; their matrix, word or control pattern travels with the operation.
 VARIADIC = ("MultiRZ", "PauliRot", "QubitUnitary", "DiagonalQubitUnitary", "MultiControlledX")
+
+
+@lru_cache(maxsize=256)
+def multi_rz(wires: int) -> Gate:
+    """exp(−iφ/2 Z⊗…⊗Z) as a row of the gate table."""
+    parity = torch.tensor([bin(i).count("1") % 2 for i in range(2**wires)])
+
+    def diagonal(t: Tensor) -> Tensor:
+        return phase(t[..., 0:1] / 2 * (2 * parity.to(t) - 1))
+
+    return Gate("MultiRZ", wires, 1, "diagonal", diagonal)
+
+
+@lru_cache(maxsize=256)
+def pauli_rot(word: str) -> Gate:
+    """exp(−iφ/2 P) for a Pauli word P as a row of the gate table."""
+    whole = pauli_matrix(word)
+
+    def matrix(t: Tensor) -> Tensor:
+        pauli = torch.as_tensor(whole, dtype=complex_of(t), device=t.device)
+        half = t[..., 0, None, None] / 2
+        return (
+            torch.eye(2 ** len(word), dtype=t.dtype, device=t.device) * torch.cos(half) - 1j * torch.sin(half) * pauli
+        )
+
+    return Gate("PauliRot", len(word), 1, "dense", matrix)
+
+
+def pauli_matrix(word: str) -> Complex[np.ndarray, "dim dim"]:
+    """The tensor product of Pauli matrices named by ``word``, first letter on the most significant wire."""
+    single = {
+        "I": np.eye(2),
+        "X": np.array([[0, 1], [1, 0]]),
+        "Y": np.array([[0, -1j], [1j, 0]]),
+        "Z": np.diag([1.0, -1]),
+    }
+    whole = np.eye(1)
+    for letter in word:
+        whole = np.kron(whole, single[letter])
+    return whole.astype(complex)

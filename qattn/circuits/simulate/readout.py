@@ -40,29 +40,27 @@ class Measurement:
             raise ValueError(f"unknown measurement {self.kind!r}; known are {', '.join(KINDS)}")
         outside = [w for w in self.wires if not 0 <= w < qubits]
         if outside:
-            raise ValueError(f"measure: wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
+            raise ValueError(f"wire {outside[0]} is out of range, the {qubits} qubits are 0 to {qubits - 1}")
         if len(set(self.wires)) != len(self.wires):
-            raise ValueError("measure: a wire is named twice")
+            raise ValueError("a wire is named twice")
         for word in self.words:
             if len(word) != qubits or set(word) - set("IXYZ"):
-                raise ValueError(f"measure: a Pauli word needs {qubits} letters from IXYZ, one a wire, got {word!r}")
+                raise ValueError(f"a Pauli word needs {qubits} letters from IXYZ, one a wire, got {word!r}")
         if self.kind == "expectations" and not self.words:
-            raise ValueError("measure: expectations need at least one Pauli word, such as ZI")
+            raise ValueError("expectations need at least one Pauli word, such as ZI")
         if self.shots is not None and self.shots < 1:
-            raise ValueError(f"measure: shots must be at least 1, got {self.shots}")
+            raise ValueError(f"shots must be at least 1, got {self.shots}")
         if self.shots is not None:
             check_shots(self.shots, qubits)
         if self.kind == "samples" and self.shots is None:
-            raise ValueError("measure: samples need a number of shots")
+            raise ValueError("samples need a number of shots")
         if self.kind == "state" and self.shots is not None:
-            raise ValueError(
-                "measure: the state is known in an exact simulation only; drop the shots or measure probabilities"
-            )
+            raise ValueError("the state is known in an exact simulation only; drop the shots or measure probabilities")
         if self.kind == "hamiltonian" and (self.hamiltonian is None or self.hamiltonian.qubits != qubits):
-            raise ValueError(f"measure: a hamiltonian needs Pauli words of {qubits} letters")
+            raise ValueError(f"a hamiltonian needs Pauli words of {qubits} letters")
         if self.kind == "povm":
             if self.elements is None:
-                raise ValueError("measure: a povm needs its elements")
+                raise ValueError("a povm needs its elements")
             check_povm(self.elements, 2 ** (len(self.wires) or qubits))
 
 

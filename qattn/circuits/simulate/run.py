@@ -13,6 +13,7 @@ from torch import Tensor
 from qattn.circuits.ir.circuit import Circuit, Operation, gate
 from qattn.circuits.ir.hamiltonian import Hamiltonian
 from qattn.circuits.ir.spec import Spec
+from qattn.circuits.ir.spec_values import at
 from qattn.circuits.simulate import pennylane_device as pennylane
 from qattn.circuits.simulate.energy import MOST_QUBITS, energy, ground_energy, sampled_energy, variance
 from qattn.circuits.simulate.readout import Measurement, expectations, marginal, naimark, sample, z_signs
@@ -35,7 +36,8 @@ def simulate(
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     m = spec.measurement
     m = replace(m, shots=shots or m.shots, seed=m.seed if seed is None else seed)
-    m.check(spec.circuit.qubits)
+    with at("measure"):
+        m.check(spec.circuit.qubits)
     device = device or ("default.mixed" if spec.circuit.noisy else "fast")
     if spec.circuit.noisy and device != "default.mixed":
         raise ValueError(f"noise needs a density matrix: run it on default.mixed, got {device}")
