@@ -16,8 +16,16 @@ from experiments.studies.atlas.entries import ENTRIES
 SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "backpropagation": ("holds", ("networks=20",)),
     "costs": ("holds", ("lengths=[64, 128, 256]",)),
+    "intertwined_contexts": ("fails", ("pairs=20",)),
+    "likelihood": ("holds", ("fresh=20000", "lengths=[300, 1000, 3000]", "repeats=6")),
+    "no_cloning": ("holds", ("states=5", "dimensions=[2, 3]")),
     "positions": ("holds", ("length=512", "dim=16")),
-    "token_autoencoder": ("holds", ("starts=60", "settled=20")),
+    "quasi_dimensions": ("fails", ("dimensions=[4, 16, 64]",)),
+    "scaled_scores": ("fails", ("queries=300", "dimensions=[128]")),
+    "softmax_as_born": ("holds", ("draws=20",)),
+    "softmax_over_queries": ("fails", ("texts=10",)),
+    "token_autoencoder": ("holds", ("starts=40", "settled=10", "solids=[4]")),
+    "universal_approximation": ("holds", ("widths=[1, 8, 128]", "uploads=[1, 2]", "depth=4")),
 }
 """By entry the verdict of its small form, and what makes it small."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,6 +44,15 @@ class Number:
     high: float | None = None
     reference: float | None = None
     unit: str = ""
+
+
+def mean_of(name: str, values: Sequence[float], reference: float | None = None, unit: str = "") -> Number:
+    """The mean of what was repeated with its 95 % interval (Student); at least one value."""
+    from experiments.stats.statistics import t_interval
+
+    interval = t_interval(values)
+    assert interval.mean is not None
+    return Number(name, interval.mean, interval.low, interval.high, reference, unit)
 
 
 @dataclass(frozen=True)

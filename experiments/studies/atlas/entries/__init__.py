@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from experiments.studies.atlas.entries.backpropagation import Backpropagation
 from experiments.studies.atlas.entries.costs import Costs
+from experiments.studies.atlas.entries.intertwined_contexts import IntertwinedContexts
+from experiments.studies.atlas.entries.likelihood import Likelihood
+from experiments.studies.atlas.entries.no_cloning import NoCloning
 from experiments.studies.atlas.entries.positions import Positions
+from experiments.studies.atlas.entries.quasi_dimensions import QuasiDimensions
+from experiments.studies.atlas.entries.scaled_scores import ScaledScores
+from experiments.studies.atlas.entries.softmax_as_born import SoftmaxAsBorn
+from experiments.studies.atlas.entries.softmax_over_queries import SoftmaxOverQueries
 from experiments.studies.atlas.entries.token_autoencoder import TokenAutoencoder
+from experiments.studies.atlas.entries.universal_approximation import UniversalApproximation
 from experiments.studies.atlas.entry import Entry
 
 ENTRIES: dict[str, type[Entry]] = {
@@ -13,4 +21,12 @@ ENTRIES: dict[str, type[Entry]] = {
     "costs": Costs,
     "positions": Positions,
     "token_autoencoder": TokenAutoencoder,
+    "intertwined_contexts": IntertwinedContexts,
+    "likelihood": Likelihood,
+    "no_cloning": NoCloning,
+    "quasi_dimensions": QuasiDimensions,
+    "scaled_scores": ScaledScores,
+    "softmax_as_born": SoftmaxAsBorn,
+    "softmax_over_queries": SoftmaxOverQueries,
+    "universal_approximation": UniversalApproximation,
 }

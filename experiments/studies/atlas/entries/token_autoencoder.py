@@ -34,6 +34,8 @@ class TokenAutoencoder(Entry):
     """Random starts."""
     settled: PositiveInt = 200
     """How many of them are led on to where they settle."""
+    solids: tuple[Literal[4, 6, 8, 9, 10, 12], ...] = (4, 6, 8, 9, 10, 12)
+    """Numbers of tokens in three dimensions."""
     tries: PositiveInt = 20
     """Starts for each number of tokens in three dimensions, of which the best counts."""
 
@@ -52,7 +54,7 @@ class TokenAutoencoder(Entry):
             "stuck": stuck.tolist(), "stuck_late": _stuck(ends).tolist(), "nats": autoencoder_nats(ends).tolist(),
             "polygon": autoencoder_nats(polygon(self.tokens, RADIUS)).item(),
             "free": early[stuck.argmin()], "caught": early[stuck.argmax()],
-            "solids": [self._solid(n) for n in TAMMES],
+            "solids": [self._solid(n) for n in self.solids],
         }  # fmt: skip
 
     def _solid(self, n: int) -> dict[str, float | int]:
@@ -76,14 +78,15 @@ class TokenAutoencoder(Entry):
         settled = len(found["nats"])
         reached = sum(nats < found["polygon"] + 1e-6 for nats in found["nats"]) / settled
         solid = {row["n"]: row["angle"] for row in found["solids"]}
-        off = max(abs(solid[n] - TAMMES[n]) for n in PLATONIC)
+        named = ", ".join(str(n) for n in solid if n in PLATONIC)
+        off = max(abs(solid[n] - TAMMES[n]) for n in solid if n in PLATONIC)
         holds = abs(best) < 1e-6 and shares[0] > 0 and off < 0.1
         return Verdict(
             "holds" if holds else "fails",
             f"{100 * shares[0]:.1f} % of {self.starts} starts have a token at the origin after {self.steps} steps. Led "
             f"on to where they settle, {100 * reached:.1f} % of {settled} are on the polygon, {100 * shares[1]:.1f} % "
             f"still have a token at the origin, and none is below the polygon's loss. In three dimensions the best of "
-            f"{self.tries} starts is the tetrahedron, octahedron and icosahedron to {off:.1g} degrees.",
+            f"{self.tries} starts has the best angles known for {named} tokens to {off:.1g} degrees.",
             (
                 Number(f"starts that leave a token at the origin after {self.steps} steps", shares[0],
                        *wilson(shares[0], self.starts), unit="of all"),
