@@ -74,13 +74,25 @@ class LSTM(nn.Module):
         self, tokens: Int[Tensor, "batch time"], state: State
     ) -> tuple[Float[Tensor, "batch time vocab"], State]:
         """Reads several further tokens at once."""
+        outputs, state = self._through(tokens, state)
+        return F.log_softmax(self.head(outputs), -1), state
+
+    def with_log_partition(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, "batch time"]]:
+        """:meth:`forward`, and log Z of each position's softmax, log p = z − log Z, which the z-loss keeps small."""
+        logits = self.head(self._through(tokens, self.start(tokens.shape[0]))[0])
+        return F.log_softmax(logits, -1), logits.logsumexp(-1)
+
+    def _through(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """The outputs of the last layer, and the state after them."""
         expect_tokens(tokens, self.sizes[0])
         hidden, cell, recent = state
         vectors = self.embedding(tokens)
         if self.front is not None and recent is not None:
             vectors, recent = vectors + self.front(tokens, recent), self.front.after(tokens, recent)
         outputs, (hidden, cell) = self.recurrent(vectors, (hidden, cell))
-        return F.log_softmax(self.head(outputs), -1), (hidden, cell, recent)
+        return outputs, (hidden, cell, recent)
 
     def step(self, token: Int[Tensor, " batch"], state: State) -> tuple[Float[Tensor, "batch vocab"], State]:
         """One token further in constant time and memory."""

@@ -103,12 +103,18 @@ class Transformer(nn.Module):
 
     def read(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time vocab"]:
         """log softmax(W_U norm(x)): the final norm, the unembedding and Svozil, Eq. 13, in logarithms."""
-        weight = self.embedding.weight if self.head is None else self.head.weight
-        return F.log_softmax(F.linear(self.norm(x), weight), dim=-1)
+        return F.log_softmax(self._logits(x), dim=-1)
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
         """log P(t_k+1 = i | t_1 … t_k) for every position k; natural logarithms."""
         return self.read(self.evolve(self.embed(tokens)))
+
+    def with_log_partition(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, "batch time"]]:
+        """:meth:`forward`, and log Z of each position's softmax, log p = z − log Z, which the z-loss keeps small."""
+        logits = self._logits(self.evolve(self.embed(tokens)))
+        return F.log_softmax(logits, dim=-1), logits.logsumexp(-1)
 
     def start(self, batch: int) -> DecoderState:
         """The empty context for ``batch`` texts side by side. Raises ValueError for a batch below 1."""
@@ -169,6 +175,10 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "2 time head_dim"] | None:
         """The rotary table that the blocks take for these positions; None when positions are not rotary."""
         return None if self.rotation is None else self.rotation[:, start : start + x.shape[1]]
+
+    def _logits(self, x: Tensor) -> Tensor:
+        weight = self.embedding.weight if self.head is None else self.head.weight
+        return F.linear(self.norm(x), weight)
 
     def _through(self, x: Tensor, start: int, caches: tuple[KVCache, ...] | None) -> Tensor:
         rotation = self.rotation_for(x, start)

@@ -130,6 +130,17 @@ class PenalisedModel(LanguageModel, Protocol):
 
 
 @runtime_checkable
+class SoftmaxModel(LanguageModel, Protocol):
+    """Can say the log Z of its softmax, for the z-loss of Chowdhery et al. (2022)."""
+
+    def with_log_partition(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, "batch time"] | None]:
+        """What `forward` gives, and log Z; None where the model is read by a measurement."""
+        ...
+
+
+@runtime_checkable
 class RepeatedModel(LanguageModel, Protocol):
     """Prepares its register anew until a reading says a token."""
 

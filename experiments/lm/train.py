@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from experiments.errors import UserError
-from experiments.lm.contract import CountedModel, PenalisedModel
+from experiments.lm.contract import CountedModel, PenalisedModel, SoftmaxModel
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import build_optimizers, schedule
 from experiments.runs import checkpoint, state_file
@@ -163,7 +163,7 @@ def _step(
         group["lr"] = group["base"] * scale
     clock, cpu = time.perf_counter(), time.process_time()
     inputs, targets = task.batch(batch, generator)
-    log_probs, penalty = model.penalised(inputs) if isinstance(model, PenalisedModel) else (model(inputs), 0.0)
+    log_probs, penalty = predict(model, inputs, optimizer.z_loss)
     loss = mean_nats(log_probs, targets)
     for each in optimizers:
         each.zero_grad(set_to_none=True)
@@ -182,6 +182,16 @@ def _step(
     counters.loss_sum += value
     counters.loss_count += 1
     return size
+
+
+def predict(model: nn.Module, inputs: Tensor, z_loss: float) -> tuple[Tensor, Tensor | float]:
+    """Log-probabilities, and what is added to their loss: the model's own term, or z_loss E[(log Z)²] of a softmax."""
+    if isinstance(model, PenalisedModel):
+        return model.penalised(inputs)
+    if z_loss and isinstance(model, SoftmaxModel):
+        log_probs, log_z = model.with_log_partition(inputs)
+        return log_probs, 0.0 if log_z is None else z_loss * log_z.square().mean()
+    return model(inputs), 0.0
 
 
 def _progress(counters: Counters, norm: float, tokens_per_step: int) -> Event:

@@ -107,6 +107,7 @@ class NoRegisterModel(ControlledModel):
     note: ClassVar[str] = "rung 2 without its register: a softmax of the control, its angles, or their cos and sin"
     rung: ClassVar[str] = "0"
     classical: ClassVar[bool] = True
+    softmax: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("embedding", "control", "head")
 
     kind: Literal["no_register"]

@@ -53,10 +53,12 @@ not part of its identity, so that folders from before are known again."""
 
 
 def _identifying(config: ModelConfig | TaskConfig) -> dict[str, Any]:
-    """What identifies a model or a task: its fields, but those of :data:`ADDED` at their old values, and whose twin it
-    is, which changes no result."""
+    """What identifies a model or a task: its fields, but those of :data:`ADDED` (and a z-loss of zero) at their old
+    values, and whose twin it is, which changes no result."""
     added = ADDED.get(config.kind, {})
     data = config.model_dump(mode="json", exclude={"twin_of"})
+    if not data.get("optimizer", {}).get("z_loss", True):
+        del data["optimizer"]["z_loss"]  # came after version 0.1
     return {key: value for key, value in data.items() if key not in added or value != added[key]}
 
 

@@ -37,6 +37,9 @@ class ModelConfig(Kind):
     trains: ClassVar[bool] = True
     """Whether the kind learns by steps, so that it has a learning rate."""
 
+    softmax: ClassVar[bool] = False
+    """Whether a softmax reads every model of the kind, so that its z-loss can be asked for; else `readout` says it."""
+
     twin_of: Name | tuple[Name, ...] = ()
     """The model, or models, beside which this one stands with one thing taken away: the Born rule, register, coherence
     or attention; or with another control. The report splits the price by it, the training does not depend on it."""
@@ -47,6 +50,11 @@ class ModelConfig(Kind):
     def originals(self) -> tuple[str, ...]:
         """The models whose twin this is."""
         return (self.twin_of,) if isinstance(self.twin_of, str) else self.twin_of
+
+    @property
+    def has_softmax(self) -> bool:
+        """Whether a softmax reads this model."""
+        return self.softmax or getattr(self, "readout", None) == "softmax"
 
     def filled(self) -> dict[str, object]:
         """Values of the fields left null, where they follow from the other fields."""

@@ -58,6 +58,7 @@ class TransformerModel(ModelWithFront):
     rung: ClassVar[str] = "0"
     audited: ClassVar[tuple[str, ...]] = (*OF_VECTORS, *OF_PREDICTIONS)
     classical: ClassVar[bool] = True
+    softmax: ClassVar[bool] = True
 
     kind: Literal["transformer"]
     """`transformer`"""
@@ -125,6 +126,7 @@ class LstmModel(ModelWithFront):
     groups: ClassVar[tuple[str, ...]] = ("embedding", "recurrent", "head")
     rung: ClassVar[str] = "0"
     classical: ClassVar[bool] = True
+    softmax: ClassVar[bool] = True
 
     kind: Literal["lstm"]
     """`lstm`"""

@@ -33,6 +33,9 @@ class Optimizer(Strict):
     """Decoupled weight decay, on matrices only (never on constrained parameters such as unitaries)."""
     clip: Positive = 1.0
     """Largest norm of the whole gradient."""
+    z_loss: NonNegative = 0.0
+    """Weight in the loss of the mean of (log Z)², Z the sum in a model's softmax (Chowdhery et al. 2022 take 1e-4); no
+    term of a model that is read by a measurement."""
     rates: dict[str, Positive] = Field(default_factory=dict)
     """Learning rates by parameter group instead of `lr`, scaled by the same schedule; the kind names the groups."""
 

@@ -276,6 +276,9 @@ def _optimizer(model: Variant[ModelConfig], training: Training) -> Iterator[Cont
     if optimizer.warmup is not None and optimizer.warmup > training.steps:
         text = f"expected at most training.steps ({training.steps}), got {optimizer.warmup}"
         yield Contradiction(place("warmup"), text, (("training", "steps"),))
+    if model.config.optimizer.z_loss and not model.config.has_softmax:
+        text = f"expected a model that a softmax reads, got '{model.name}', which has no sum Z; remove z_loss"
+        yield Contradiction(model.place(("optimizer", "z_loss")), text)
     known = model.config.groups
     for group in optimizer.rates:
         if group not in known:

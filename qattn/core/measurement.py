@@ -239,8 +239,12 @@ class Softmax(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocab))
 
     def forward(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        return F.softmax(self.logits(phi), -1)
+
+    def logits(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
+        """What the softmax is taken of."""
         parts = torch.view_as_real(phi).flatten(-2) if phi.is_complex() else phi
-        return F.softmax(math.sqrt(self.dim) * parts @ self.weight + self.bias, -1)
+        return math.sqrt(self.dim) * parts @ self.weight + self.bias
 
     def completeness(self) -> None:
         """Not defined: there are no effects."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from qattn.core.measurement import Overlap, log_probabilities, make_readout
+from qattn.core.measurement import Overlap, Softmax, log_probabilities, make_readout
 from qattn.core.states import normalize, random_states
 from qattn.core.unitaries import Field
 from qattn.lm.grouped import GroupedLM
@@ -69,6 +69,22 @@ class RegisterLM(GroupedLM):
     def read(self, phi: Shaped[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocab"]:
         """log p(w) by the Born rule, behind the depolarising channel where the model has one."""
         return log_probabilities(self.readout(phi), self.floor)
+
+    def states(self, tokens: Int[Tensor, "batch time"]) -> Shaped[Tensor, "batch time dim"]:
+        """The register at every position, before it is read."""
+        raise NotImplementedError
+
+    def with_log_partition(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, "batch time"] | None]:
+        """:meth:`forward`, and log Z of each position's softmax, which the z-loss keeps small; None for a measurement,
+        whose probabilities have no such sum.
+        """
+        if not isinstance(self.readout, Softmax):
+            out: Tensor = self(tokens)
+            return out, None
+        logits = self.readout.logits(self.states(tokens))
+        return log_probabilities(logits.softmax(-1), self.floor), logits.logsumexp(-1)
 
     def completeness(self) -> float | None:
         """Largest entry of |Σ_w E_w − 1|; None for a readout without effects."""

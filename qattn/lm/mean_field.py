@@ -85,8 +85,10 @@ class MeanFieldLM(RegisterLM):
         return self.config.dim * born(overlaps[..., None, :]) - 1
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        control = self.control(tokens)
-        return self.read(self.evolve(self.prepare().expand(*tokens.shape, -1), control))
+        return self.read(self.states(tokens))
+
+    def states(self, tokens: Int[Tensor, "batch time"]) -> Shaped[Tensor, "batch time dim"]:
+        return self.evolve(self.prepare().expand(*tokens.shape, -1), self.control(tokens))
 
     def evolve(
         self, psi: Shaped[Tensor, "batch time dim"], control: Float[Tensor, "batch time width"]

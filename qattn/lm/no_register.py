@@ -90,16 +90,27 @@ class NoRegisterLM(GroupedLM):
         self.bias = nn.Parameter(torch.zeros(c.vocab))
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        return F.log_softmax(self.logits(tokens), -1)
+
+    def with_log_partition(
+        self, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch time vocab"], Float[Tensor, "batch time"]]:
+        """:meth:`forward`, and log Z of each position's softmax, log p = z − log Z, which the z-loss keeps small."""
+        logits = self.logits(tokens)
+        return F.log_softmax(logits, -1), logits.logsumexp(-1)
+
+    def logits(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        """What the softmax is taken of."""
         if self.attention is None:
-            return F.log_softmax(self.control.project(tokens, self.head) + self.bias, -1)
+            return self.control.project(tokens, self.head) + self.bias
         return self.read(self.attention.attend(self.control.project(tokens, self.attention.project)))
 
     def read(self, angles: Float[Tensor, "layers *batch angles"]) -> Float[Tensor, "*batch vocab"]:
-        """log softmax of the head on the angles of all layers side by side, or on their cosines and sines."""
+        """The head on the angles of all layers side by side, or on their cosines and sines."""
         features = angles.movedim(0, -2).flatten(-2)
         if self.config.reads == "cos_sin":
             features = torch.cat([features.cos(), features.sin()], -1)
-        return F.log_softmax(features @ self.head + self.bias, -1)
+        return features @ self.head + self.bias
 
     def start(self, batch: int) -> NoRegisterState:
         """An empty context."""
@@ -113,7 +124,7 @@ class NoRegisterLM(GroupedLM):
         if self.attention is None or state.memory is None:
             return F.log_softmax(control @ self.head + self.bias, -1), NoRegisterState(recent, None)
         angles, memory = self.attention.step(control, state.memory)
-        return self.read(angles), NoRegisterState(recent, memory)
+        return F.log_softmax(self.read(angles), -1), NoRegisterState(recent, memory)
 
     def flops_per_token(self, length: int) -> int:
         """Real multiplications and additions in matrix products of one forward token."""

@@ -119,8 +119,10 @@ class UnitaryRecurrentLM(RegisterLM):
         return log_probabilities(self.readout.of_populations(phi), self.floor)
 
     def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
-        psi = self.prepare().expand(tokens.shape[0], -1)
-        return self.read(self.transition.run(psi, self.gates(tokens)))
+        return self.read(self.states(tokens))
+
+    def states(self, tokens: Int[Tensor, "batch time"]) -> Shaped[Tensor, "batch time dim"]:
+        return self.transition.run(self.prepare().expand(tokens.shape[0], -1), self.gates(tokens))
 
     def gates(self, tokens: Int[Tensor, "batch time"]) -> Any:
         """What the text does to the register."""

@@ -77,11 +77,10 @@ class SelectedLM(UnitaryLM):
         """Log-probabilities, and μ E[−log(chance that a reading says a token)] to be added to the loss, in nats."""
         if self.config.acceptance == 0:
             return self(tokens), self.psi.new_zeros(())
-        phi = self.evolve(self.load(tokens), self.angles(tokens))
-        weights = self.readout.log_weights(phi)
+        weights = self.readout.log_weights(self.states(tokens))
         refused = -self.readout.log_success(weights).mean()
         return log_probabilities(weights.softmax(-1), self.floor), self.config.acceptance * refused
 
     def preparations(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
         """Expected preparations of the register for each next token, k λ / Z."""
-        return self.readout.preparations(self.evolve(self.load(tokens), self.angles(tokens)))
+        return self.readout.preparations(self.states(tokens))

@@ -117,6 +117,19 @@ class ControlledLM(RegisterLM):
         """Log-probabilities at positions that end in ``tokens``."""
         raise NotImplementedError
 
+    def states(self, tokens: Int[Tensor, "batch time"]) -> Shaped[Tensor, "batch time dim"]:
+        return self.evolve(self.load(tokens), self.angles(tokens))
+
+    def load(self, tokens: Int[Tensor, "*batch"]) -> Shaped[Tensor, "*start dim"]:
+        """The initial state |ψ₀⟩."""
+        return self.prepare()
+
+    def evolve(
+        self, psi: Shaped[Tensor, "*start dim"], angles: Float[Tensor, "layers *batch angles"]
+    ) -> Shaped[Tensor, "*batch dim"]:
+        """U(x)|ψ⟩. ``psi`` is one state for all positions or one for each."""
+        raise NotImplementedError
+
     def angles(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "layers batch time angles"]:
         """Θ_l(x_1..x_n) for every layer and position: the attention."""
         return self.attention.attend(self.control.project(tokens, self.attention.project))

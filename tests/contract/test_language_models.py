@@ -16,6 +16,7 @@ from experiments.lm.contract import (
     HiddenMatrices,
     LanguageModel,
     RegisterModel,
+    SoftmaxModel,
     StreamModel,
     StringModel,
     claims_unitarity,
@@ -148,6 +149,24 @@ def test_groups_hold_every_trained_number_once(name: str) -> None:
         parameters = dict(model.named_parameters())
         assert set(model.hidden_matrices()) <= trained
         assert all(parameters[key].ndim == 2 for key in model.hidden_matrices())
+
+
+@every_kind
+@torch.no_grad()
+def test_a_softmax_says_its_log_z_and_a_measurement_has_none(name: str) -> None:
+    model = made(name)
+    softmax = MODELS[KINDS[name]["kind"]](**KINDS[name]).has_softmax
+    assert isinstance(model, SoftmaxModel) or not softmax
+    if isinstance(model, SoftmaxModel):
+        log_probs, log_z = model.with_log_partition(texts())
+        assert close(log_probs, model(texts()))
+        assert (log_z is not None) is softmax
+        biases = [p for key, p in model.named_parameters() if key in ("bias", "head.bias", "readout.bias")]
+        if log_z is not None and biases:  # a constant added to every logit is one more in log Z and in no probability
+            biases[0] += 1.0
+            shifted, more = model.with_log_partition(texts())
+            assert close(shifted, log_probs)
+            assert close(more, log_z + 1)
 
 
 @every_kind

@@ -97,6 +97,8 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
         ("models.b.init_scale=.nan", "models.b.init_scale: expected a finite number, got nan"),
         ("models.b.control=ngram",
          "models.b.control: expected 'token', 'additive', 'mlp' or 'transformer', got 'ngram' (did you mean 'additive'?)"),
+        ("models.b.optimizer={z_loss: 1e-4}",
+         "models.b.optimizer.z_loss: expected a model that a softmax reads, got 'b', which has no sum Z; remove z_loss"),
         ("models.b.blocks=2", "models.b.blocks: expected control: transformer beside it, got control: mlp; remove blocks"),
         ("models.b={kind: unitary, control: transformer, embedding: 20}", "models.b.embedding: expected a multiple of "
          "twice the heads (8) with control transformer, got 20"),
@@ -254,7 +256,7 @@ def identity(tmp_path: Path, *overrides: str) -> str:
     [
         "name=other", "description=other", "output.dir=other", "output.sample.tokens=3", "workers=2", "seeds=9",
         "training.log_every=1", "training.checkpoint_every=7", "comparison.equivalence=0.1", "models.b.dim=64",
-        "training.optimizer.min_lr=1e-4", "models.a.dim=128",
+        "training.optimizer.min_lr=1e-4", "models.a.dim=128", "training.optimizer.z_loss=0",
     ],
 )  # fmt: skip
 def test_what_does_not_change_a_run_keeps_its_identity(tmp_path: Path, override: str) -> None:
@@ -267,6 +269,7 @@ def test_what_does_not_change_a_run_keeps_its_identity(tmp_path: Path, override:
         "task.block=32", "task.path=moby_dick", "task.tokenizer=byte", "models.a.dim=64", "models.a.preset=modern",
         "models.a.dropout=0.1", "models.a.optimizer.lr=2e-3", "training.optimizer.clip=0.5", "training.steps=100",
         "training.batch=8", "training.dtype=float64", "training.threads=2", "training.evaluate_every=100", "seeds=[3]",
+        "models.a.optimizer.z_loss=1e-4", "training.optimizer.z_loss=1e-4",
     ],
 )  # fmt: skip
 def test_what_changes_a_run_changes_its_identity(tmp_path: Path, override: str) -> None:

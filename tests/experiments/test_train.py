@@ -16,7 +16,7 @@ from experiments.lm.builders import build_for, load_task
 from experiments.lm.evaluate import evaluate, mean_nats
 from experiments.lm.optim import Muon, build_optimizers, orthogonalise, schedule
 from experiments.lm.run import run_job
-from experiments.lm.train import Diverged, collapse, fit, stream
+from experiments.lm.train import Diverged, collapse, fit, predict, stream
 from experiments.runs import checkpoint, state_file
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Job, jobs
@@ -172,6 +172,31 @@ def test_constrained_parameters_and_vectors_get_no_weight_decay(tmp_path: Path) 
     decayed = {group["name"] for group in groups if group["weight_decay"] > 0}
     assert decayed == {"embedding", "control"}
     assert sum(len(group["params"]) for group in groups) == sum(p.requires_grad for p in model.parameters())
+
+
+def test_the_z_loss_is_the_mean_square_of_log_z_and_of_a_softmax_alone(tmp_path: Path) -> None:
+    """Its gradient, by the definition, and what it does: log Z comes near zero. A Born readout trains as without it."""
+    todo = jobs(experiment(tmp_path, "training.optimizer={z_loss: 0.5, lr: 3e-2}"))
+    for job in todo[:2]:
+        task, ends = load_task(job), []
+        inputs, targets = task.batch(4, stream(0))
+        for weight in (0.5, 0.0):
+            optimizer = job.model.optimizer.model_copy(update={"z_loss": weight})
+            model = build_for(job, task)
+            folder = RunFolder(tmp_path / f"{job.model_name} {weight}")
+            fit(model, task, job.training, optimizer, 0, folder)
+            folder.close()
+            ends.append(model)
+        if job.model.kind != "transformer":
+            assert torch.equal(ends[0](inputs), ends[1](inputs))
+            continue
+        log_z = [end.with_log_partition(inputs)[1].abs().mean().item() for end in ends]
+        assert log_z[0] < 0.8 * log_z[1], log_z
+        model = build_for(job, task).double()
+        logits = model.norm(model.evolve(model.embed(inputs))) @ model.embedding.weight.mT
+        by_hand = mean_nats(logits.log_softmax(-1), targets) + 0.5 * logits.exp().sum(-1).log().square().mean()
+        log_probs, penalty = predict(model, inputs, 0.5)
+        torch.testing.assert_close(mean_nats(log_probs, targets) + penalty, by_hand, rtol=1e-12, atol=0)
 
 
 def test_muon_steps_along_the_orthogonal_factor() -> None:
