@@ -21,7 +21,7 @@ import numpy as np
 from contexts.hypergraphs import entries, exact_rays, formats, library, parsing
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.rays import check_vectors
-from contexts.logic import existence, graph_bounds, satisfiability, valuations
+from contexts.logic import existence, graph_bounds, satisfiability, set_report, valuations
 from contexts.logic.state_report import state_report
 
 
@@ -102,7 +102,8 @@ def states(
 ) -> dict[str, Any]:
     """Two-valued states: exact count (a decimal string), marginals, relations between atoms, colours, criticality.
 
-    ``listed`` adds up to ``limit`` states as lists of true atoms. Where the count is out of reach, ``count`` is how
+    ``listed`` adds up to ``limit`` states as lists of true atoms and, where these are all, ``negations`` [u, v] (v = ¬u
+    in every state) and ``conjunctions`` [u, v, w] (w = u ∧ v). Where the count is out of reach, ``count`` is how
     many were found, ``complete`` is False and ``reason`` says why. Ctrl-C returns what was found by then: with
     ``interrupted`` True and None for what was not (counting has no partial answer). ``progress`` is told, many times
     per second, what is known and what is being done.
@@ -151,6 +152,42 @@ def from_rays(
     rays = exact_rays.of_components(texts, dimension)
     progress(f"{len(rays)} rays; asking which are orthogonal")
     return exact_rays.spanned(rays, "{" + ", ".join(x.strip() for x in texts) + f"}}^{dimension}", bases)
+
+
+def symmetry(source: Hypergraph | str | Path) -> dict[str, Any]:
+    """The automorphism group: ``order``, ``generators`` and ``orbits`` of atoms and contexts (needs pynauty)."""
+    return set_report.symmetry(get(source))
+
+
+def isomorphic(first: Hypergraph | str | Path, second: Hypergraph | str | Path) -> dict[str, Any]:
+    """Whether two hypergraphs are the same up to names, with the map of the atoms (needs pynauty)."""
+    return set_report.isomorphic(get(first), get(second))
+
+
+def parity(source: Hypergraph | str | Path, seconds: float = 10.0) -> dict[str, Any]:
+    """A smallest parity proof that there is no two-valued state, or the set of atoms that excludes such proofs."""
+    return set_report.parity(get(source), seconds)
+
+
+def critical(
+    source: Hypergraph | str | Path,
+    most: int = 1,
+    seconds: float = 60.0,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Up to ``most`` critical subsets of contexts, smallest first, and how many of each size were found."""
+    return set_report.critical(get(source), most, seconds, progress)
+
+
+def contains(
+    large: Hypergraph | str | Path,
+    small: Hypergraph | str | Path,
+    most: int = 1,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Up to ``most`` copies of ``small`` inside ``large``: its contexts as contexts, different atoms as different
+    ones."""
+    return set_report.contains(get(large), get(small), most, progress)
 
 
 def commute(

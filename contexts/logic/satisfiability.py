@@ -118,7 +118,7 @@ def critical_contexts(h: Hypergraph, keep_exclusivity: bool = False) -> list[int
     of fixed vectors do, and only the demand "one of these is true" is dropped: subsets are then smaller.
     None when ``h`` has a state. A deletion-based minimal unsatisfiable subset, cut down to a core after each answer.
     """
-    with _solver(h, selectors=True, keep_exclusivity=keep_exclusivity) as solver:
+    with selected(h, keep_exclusivity) as solver:
         first = len(h.vertices) + 1
         core = [first + i for i in range(len(h.contexts))]
         if solver.solve(assumptions=core):
@@ -186,17 +186,34 @@ def _large_clique(h: Hypergraph) -> list[str]:
 
 
 @contextmanager
-def _solver(h: Hypergraph, selectors: bool = False, keep_exclusivity: bool = True) -> Iterator[Solver]:
-    """A solver loaded with ``h``; with selectors, context i holds only while variable n + 1 + i is true."""
+def _solver(h: Hypergraph) -> Iterator[Solver]:
+    """A solver loaded with the two-valued states of ``h``."""
+    with _loaded(h, clauses(h)) as solver:
+        yield solver
+
+
+@contextmanager
+def selected(h: Hypergraph, keep_exclusivity: bool = False) -> Iterator[Solver]:
+    """A solver in which context i holds only while variable n + 1 + i is true, of n atoms.
+
+    A context that does not hold has no exclusivities either, unless ``keep_exclusivity``; exclusive pairs always hold.
+    """
     n = len(h.vertices)
-    cnf = clauses(h)
-    if selectors and keep_exclusivity:
+    if keep_exclusivity:
+        cnf = clauses(h)
         cnf = [[*c, -(n + 1 + i)] for i, c in enumerate(cnf[: len(h.contexts)])] + cnf[len(h.contexts) :]
-    elif selectors:
+    else:
         cnf = [[-h.index[a] - 1, -h.index[b] - 1] for a, b in h.exclusive_pairs]
         for i, context in enumerate(h.contexts):
             atoms = [h.index[v] + 1 for v in context]
             cnf += [[*atoms, -(n + 1 + i)], *([-a, -b, -(n + 1 + i)] for a, b in combinations(atoms, 2))]
+    with _loaded(h, cnf) as solver:
+        yield solver
+
+
+@contextmanager
+def _loaded(h: Hypergraph, cnf: list[list[int]]) -> Iterator[Solver]:
+    n = len(h.vertices)
     cnf.append([n, -n])  # so that an atom in no clause still gets a value
     with Solver(name=SOLVER, bootstrap_with=cnf) as solver:
         yield solver

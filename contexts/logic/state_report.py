@@ -81,6 +81,9 @@ def _fill(
     if listed and listing:
         doing.append("making the partition logic")
         result |= _partitions(h, listing)
+        if listing.complete and len(h.vertices) <= RELATION_LIMIT:
+            negations, conjunctions = valuations.compound_relations(h, listing.states)
+            result |= {"negations": [list(p) for p in negations], "conjunctions": [list(t) for t in conjunctions]}
     doing.append("asking what the states imply")
     result |= _relations(h, tell)
     doing.append("searching for the strong chromatic number")

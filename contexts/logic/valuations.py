@@ -127,6 +127,31 @@ def as_table(h: Hypergraph, found: Sequence[int]) -> np.ndarray:
     return np.unpackbits(raw.reshape(len(found), size), axis=1, bitorder="little")[:, : len(h.vertices)].astype(bool)
 
 
+def compound_relations(h: Hypergraph, found: Sequence[int]) -> tuple[list[tuple[str, str]], list[tuple[str, str, str]]]:
+    """Atoms that are others' negation or conjunction in every one of ``found``, which should be all states.
+
+    Pairs (u, v) with v = ¬u and no context in common, each once; triples (u, v, w) with w = u ∧ v, where w is true
+    sometimes and differs from u and from v. The program of Shekarriz & Svozil (J. Math. Phys. 63, 032104
+    (2022)) lists such pairs and triples.
+    """
+    table = as_table(h, found) if found else np.zeros((0, len(h.vertices)), bool)
+    columns = [int.from_bytes(np.packbits(table[:, i]).tobytes(), "big") for i in range(len(h.vertices))]
+    every = int.from_bytes(np.packbits(np.ones(len(found), bool)).tobytes(), "big")
+    places: dict[int, list[int]] = {}
+    for i, column in enumerate(columns):
+        places.setdefault(column, []).append(i)
+    negations, conjunctions = [], []
+    for i, a in enumerate(columns):
+        apart = [j for j in places.get(every ^ a, []) if j > i]
+        together = [j for j in apart if any(c >> i & c >> j & 1 for c in h.context_masks)]
+        negations += [(h.vertices[i], h.vertices[j]) for j in apart if j not in together]
+        for j in range(i + 1, len(columns)):
+            both = a & columns[j]
+            if both and both not in (a, columns[j]):
+                conjunctions += [(h.vertices[i], h.vertices[j], h.vertices[k]) for k in places.get(both, [])]
+    return negations, conjunctions
+
+
 def partition_logic(h: Hypergraph, found: Sequence[int] | None = None) -> dict[str, tuple[int, ...]]:
     """Each atom as the set of (1-based numbers of) states that make it true: contexts become partitions of {1, …, n}.
 

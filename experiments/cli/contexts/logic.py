@@ -20,6 +20,7 @@ from experiments.cli.contexts.source import (
     progress,
     show,
     write,
+    write_states,
 )
 from experiments.cli.options import JsonOption
 from experiments.errors import UserError, blame
@@ -66,6 +67,9 @@ def states(
     source: Source,
     listed: Annotated[bool, typer.Option("--list", help="Also list the states, as their true atoms.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="List at most this many states.")] = 1_000_000,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the states to this .csv file: one row per state, one column per atom.")
+    ] = None,
     dimension: Dimension = None,
     complete: Complete = False,
     as_json: JsonOption = False,
@@ -76,9 +80,15 @@ def states(
     """
     from contexts import notebook
 
+    if table is not None:
+        check_ending(table, (".csv",))
     h = get(source, dimension, complete)
     with blame(source):
-        result = notebook.states(h, limit, listed, progress())
+        result = notebook.states(h, limit, listed or table is not None, progress())
+    if table is not None:
+        write_states(h, result.get("states", []), table)
+    if not listed:
+        result.pop("states", None)
     show(result, as_json, words.states_lines)
     if result["interrupted"]:
         raise typer.Exit(130)

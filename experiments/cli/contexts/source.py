@@ -92,6 +92,16 @@ def write(h: Hypergraph, path: Path) -> None:
             yaml.dump(formats.to_dict(h), file)
 
 
+def write_states(h: Hypergraph, states: list[list[str]], path: Path) -> None:
+    """Two-valued states as a table: a column for every atom, a row of 0 and 1 for every state."""
+    import csv
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(h.vertices)
+        rows.writerows([int(v in true) for v in h.vertices] for true in map(set, states))
+
+
 def progress(seconds: float = 3.0) -> Callable[[str], None]:
     """A line on standard error now and then, the first after so many seconds: short work says nothing."""
     last = time.monotonic()

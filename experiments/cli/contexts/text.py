@@ -71,10 +71,74 @@ def states_lines(r: dict[str, Any]) -> list[str]:
         lines.append("  " + "  ".join("{" + ",".join(c) + "}" for c in subset))
     chromatic = r["strong_chromatic_number"]
     lines.append(f"strong chromatic number: {chromatic if chromatic else r['strong_chromatic_number_reason']}")
+    if r.get("negations"):
+        lines.append(f"negations: {names([f'{b} = ¬{a}' for a, b in r['negations']])}")
+    if r.get("conjunctions"):
+        lines.append(f"conjunctions: {names([f'{c} = {a} ∧ {b}' for a, b, c in r['conjunctions']])}")
     lines += ["{" + ",".join(s) + "}" for s in r.get("states", [])]
     if r.get("states_complete") is False:
         lines.append(r["states_reason"])
     return lines
+
+
+def symmetry_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts symmetry`` as lines of text."""
+    lines = [f"automorphism group of order {r['order']}, {len(r['generators'])} generators"]
+    lines.append(f"orbits of atoms: {len(r['orbits'])}, of sizes {names([str(len(o)) for o in r['orbits']], 30)}")
+    lines += ["  {" + names(orbit) + "}" for orbit in r["orbits"][:30]]
+    sizes = names([str(len(o)) for o in r["context_orbits"]], 30)
+    return [*lines, f"orbits of contexts: {len(r['context_orbits'])}, of sizes {sizes}"]
+
+
+def isomorphic_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts isomorphic`` as lines of text."""
+    lines = [f"isomorphic: {yes(r['isomorphic'])}"]
+    return lines + ([f"  {', '.join(f'{a} → {b}' for a, b in r['map'].items())}"] if r["map"] else [])
+
+
+def parity_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts parity`` as lines of text."""
+    lines = [f"parity proof: {yes(r['exists'])}"]
+    if not r["exists"]:
+        return [*lines, f"every context has an odd number of these atoms: {names(r['odd_set'], 60)}"]
+    which = "a smallest one" if r["smallest"] else "one (not proved the smallest)"
+    lines.append(f"{which} has {len(r['proof'])} contexts, and every atom occurs in an even number of them:")
+    lines.append("  " + contexts_line(r["proof"]))
+    number = str(r["number"]) if r["number"] < 10**15 else f"2^{r['number'].bit_length() - 1}"
+    return [*lines, f"{number} parity proofs in all" + (f": {sizes_line(r['sizes'])}" if r["sizes"] else "")]
+
+
+def critical_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts critical`` as lines of text."""
+    if not r["exists"]:
+        return ["a two-valued state exists: no subset of the contexts is critical"]
+    if r["smallest"] is None:
+        lines = [f"a smallest critical subset has {r['at_least']} to {r['at_most']} contexts; one has {r['at_most']}:"]
+    else:
+        lines = [f"a smallest critical subset has {r['smallest']} contexts; critical subsets found:"]
+    lines += ["  " + contexts_line(subset) for subset in r["subsets"][:20]]
+    lines += [f"  … ({len(r['subsets'])} in all)"] if len(r["subsets"]) > 20 else []
+    if r["sizes"]:
+        whole = "all of them" if r["complete"] else f"all with fewer than {r['sizes_complete_below']} contexts"
+        lines.append(f"by size: {sizes_line(r['sizes'])} ({whole})")
+    return lines + ([r["reason"]] if "reason" in r else [])
+
+
+def contains_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts contains`` as lines of text."""
+    more = "" if r["complete"] else " or more"
+    lines = [f"contained: {yes(r['contains'])}", f"{len(r['copies'])}{more} copies"]
+    return lines + [f"  {', '.join(f'{a} → {b}' for a, b in copy.items())}" for copy in r["copies"][:20]]
+
+
+def contexts_line(subset: list[list[str]]) -> str:
+    """Contexts as sets of atoms on one line."""
+    return "  ".join("{" + ",".join(c) + "}" for c in subset)
+
+
+def sizes_line(sizes: dict[str, int]) -> str:
+    """How many there are of each size."""
+    return ", ".join(f"{n} of {size} contexts" for size, n in sizes.items())
 
 
 def commute_lines(r: dict[str, Any]) -> list[str]:
