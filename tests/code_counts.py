@@ -73,7 +73,7 @@ def raises(function: Callable[..., object]) -> bool:
     """Whether a function raises an error about what it was given."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     return any(
-        isinstance(node, ast.Raise) and re.search(r"\b(ValueError|UserError)\b", ast.unparse(node))
+        isinstance(node, ast.Raise) and re.search(r"\b(ValueError|UserError|SpecError|GateError)\b", ast.unparse(node))
         for node in ast.walk(tree)
     )
 

@@ -7,13 +7,12 @@ import pytest
 from tests.code_counts import PACKAGES, Count, counts
 
 SHAPED = {
-    "qattn.core": 0.9, "qattn.lm": 0.9, "qattn.circuits": 0.6, "classical": 0.85, "contexts": 0.35,
+    "qattn.core": 0.9, "qattn.lm": 0.9, "qattn.circuits": 1.0, "classical": 0.85, "contexts": 0.35,
     "contexts.packing": 0.38, "experiments": 0.4,
 }  # fmt: skip
 """The least share of functions on arrays that name all axes; raise a number when a package has passed it."""
-SILENT = {"qattn.circuits": 60}
-"""How many may lack it, where it is more than ``FEW``: what was written yesterday."""
-FEW = 5
+FEW, NONE_MISSING = 5, {"qattn.circuits"}
+"""How many may lack a docstring, or their errors in it: what was written yesterday; none where none is missing."""
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +24,9 @@ def found() -> dict[str, Count]:
 def test_every_public_function_is_documented_with_its_errors(found: dict[str, Count], package: str) -> None:
     one = found[package]
     assert one.functions > 40
-    assert len(one.undocumented) <= FEW, one.undocumented
-    assert len(one.silent) <= SILENT.get(package, FEW), one.silent
+    few = 0 if package in NONE_MISSING else FEW
+    assert len(one.undocumented) <= few, one.undocumented
+    assert len(one.silent) <= few, one.silent
 
 
 @pytest.mark.parametrize("package", PACKAGES)

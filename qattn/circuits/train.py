@@ -40,7 +40,7 @@ class Task:
     hamiltonian: Hamiltonian | None = None
 
 
-def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, ...]:
+def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, "*shape"]:
     """The target array of a task from a name or an array. Raises ``ValueError`` when it does not fit the circuit or
     is not normalised."""
     check_memory(qubits, 2**qubits if kind == "unitary" else 1, copies=1)
@@ -74,8 +74,8 @@ def target_of(kind: str, given: Any, qubits: int) -> Shaped[np.ndarray, ...]:
     return target
 
 
-def named_target(name: str, kind: str, qubits: int) -> Shaped[np.ndarray, ...]:
-    """The numbers of a target by name."""
+def named_target(name: str, kind: str, qubits: int) -> Shaped[np.ndarray, "*shape"]:
+    """The numbers of a target by name. Raises ``ValueError`` for one that so few qubits do not have."""
     size = 2**qubits
     if name == "qft":
         k = np.arange(size)
@@ -279,7 +279,7 @@ class Fit:
             raise ValueError(f"the saved optimiser is not that of this training ({error!r})") from error
         self.steps = steps
 
-    def restore(self, parameters: Tensor, optimizer: dict[str, Any]) -> None:
+    def restore(self, parameters: Shaped[Tensor, " parameters"], optimizer: dict[str, Any]) -> None:
         """Put parameters and the optimiser's state back."""
         with torch.no_grad():
             self.parameters.copy_(parameters)
@@ -287,7 +287,10 @@ class Fit:
 
 
 def shift_gap(
-    circuit: Circuit, parameters: Float[Tensor, " parameters"], word: str | None = None, inputs: Tensor | None = None
+    circuit: Circuit,
+    parameters: Float[Tensor, " parameters"],
+    word: str | None = None,
+    inputs: Float[Tensor, "*batch inputs"] | None = None,
 ) -> float:
     """Largest difference between our gradient of a Pauli word's mean and PennyLane's parameter-shift rule."""
     from qattn.circuits.simulate import pennylane_device

@@ -127,8 +127,8 @@ def entangling_capability(circuit: Circuit, samples: int = PAIRS, seed: int = 0)
 def entropy(states: Complex[Tensor, "batch dim"], wires: list[int]) -> Float[Tensor, " batch"]:
     """Entanglement entropy across the cut around ``wires``, in nats, ``(batch,)``.
 
-    The gradient at product states, where λ log λ has an infinite slope, is 0 (its limit along smooth
-    families), never NaN.
+    The gradient at product states, where λ log λ has an infinite slope, is 0 (its limit along smooth families), never
+    NaN. Raises ``ValueError`` for a cut that is no part of the wires.
     """
     n = (states.shape[-1] - 1).bit_length()
     if not wires or len(set(wires)) != len(wires) or len(wires) >= n or any(not 0 <= w < n for w in wires):
@@ -145,7 +145,10 @@ def entropy(states: Complex[Tensor, "batch dim"], wires: list[int]) -> Float[Ten
 
 
 def frame_potential(circuit: Circuit, order: int = 2, pairs: int = PAIRS, seed: int = 0) -> tuple[Estimate, float]:
-    """Mean of |⟨ψ|φ⟩|^(2 order) over pairs of states, and Haar's value t! (N−1)! / (N+t−1)!, its minimum."""
+    """Mean of |⟨ψ|φ⟩|^(2 order) over pairs of states, and Haar's value t! (N−1)! / (N+t−1)!, its minimum.
+
+    Raises ``ValueError`` for an order below 1.
+    """
     if order < 1:
         raise ValueError(f"the order of a frame potential is at least 1, got {order}")
     states = sampled_states(circuit, 2 * pairs, seed).to(torch.complex128)

@@ -27,7 +27,7 @@ def sweep(
     circuit: Circuit,
     strengths: Sequence[float | int],
     kind: str = "DepolarizingChannel",
-    read: Callable[[np.ndarray], np.ndarray] | None = None,
+    read: Callable[[Float[np.ndarray, " dim"]], Float[np.ndarray, " outcomes"]] | None = None,
 ) -> list[dict[str, float]]:
     """For each strength: fidelity ⟨ψ|ρ|ψ⟩ with the noiseless state, purity, and KL of the read-out
     distribution from its own.

@@ -31,7 +31,10 @@ def uniform(circuit: Circuit, samples: int, seed: int) -> Float[Tensor, "samples
 def gradient_samples(
     circuit: Circuit, word: str, samples: int = 500, seed: int = 0
 ) -> Float[Tensor, "samples parameters"]:
-    """Gradients ``(samples, P)`` of the mean of a Pauli word at uniform parameters, all in one backward pass."""
+    """Gradients ``(samples, P)`` of the mean of a Pauli word at uniform parameters, all in one backward pass.
+
+    Raises ``ValueError`` for a circuit without parameters.
+    """
     if circuit.n_parameters == 0:
         raise ValueError("gradients need a circuit with parameters, this one has none")
     parameters = uniform(circuit, samples, seed).requires_grad_()
@@ -134,7 +137,8 @@ def effective_dimension(
     """Effective dimension of Abbas et al. (Nature Comput. Sci. 1, 403, 2021, Eq. 2) for ``data`` samples, from
     Fisher matrices.
 
-    Between 0 and P; the matrices are normalised so that their mean trace is P.
+    Between 0 and P; the matrices are normalised so that their mean trace is P. Raises ``ValueError`` for fewer than 2
+    samples and for gamma outside (0, 1].
     """
     if data < 2 or not 0 < gamma <= 1:
         raise ValueError(
@@ -152,7 +156,10 @@ def loss_slice(
     loss: Loss, center: Float[Tensor, " parameters"], points: int = 21, width: float = math.pi, seed: int = 0
 ) -> dict[str, list]:
     """Losses on a square through ``center`` spanned by two random orthonormal directions (Li et al.,
-    arXiv:1712.09913)."""
+    arXiv:1712.09913).
+
+    Raises ``ValueError`` for fewer than two parameters.
+    """
     generator = torch.Generator().manual_seed(seed)
     if len(center) < 2:
         raise ValueError(f"a slice in two directions needs at least two parameters, got {len(center)}")
@@ -166,7 +173,8 @@ def loss_slice(
 def light_cone(circuit: Circuit, wires: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """What can influence a measurement of ``wires``: the places of the gates, the wires at the start, the parameters.
 
-    Purely by connectivity; gates that act trivially are not recognised.
+    Purely by connectivity; gates that act trivially are not recognised. Raises ``ValueError`` for wires that the
+    circuit does not have.
     """
     cone = set(wires)
     if not cone or any(not 0 <= w < circuit.qubits for w in cone):

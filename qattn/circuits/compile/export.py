@@ -32,7 +32,10 @@ DROPPED = ("GlobalPhase", "Identity", "Barrier")
 
 def lowered(circuit: Circuit, names: frozenset[str]) -> Circuit:
     """The same circuit, up to a global phase, in gates whose OpenQASM names are among ``names``; angles must be
-    numbers."""
+    numbers.
+
+    Raises ``ValueError`` for noise channels.
+    """
     if circuit.noisy:
         raise ValueError(f"noise channels ({', '.join(CHANNELS)}) cannot be exported: drop the noise first")
     if circuit.n_parameters or circuit.n_inputs:
@@ -98,7 +101,10 @@ def matrix_gates(op: Operation) -> list[Operation]:
 
 def operations_of(queue: Sequence[Any], qubits: int | None = None) -> list[Operation]:
     """PennyLane operations as ours; unknown ones are decomposed. Wires must be whole numbers. Global phases are
-    dropped."""
+    dropped.
+
+    Raises ``ValueError`` for an operation without counterpart and decomposition.
+    """
     found: list[Operation] = []
     for op in queue:
         wires = tuple(int(w) for w in op.wires)

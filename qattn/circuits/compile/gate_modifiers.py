@@ -76,7 +76,10 @@ def controlled(operations: Sequence[Operation], control: int, on: int = 1) -> li
 
 
 def controlled_one(op: Operation, control: int) -> Operation:
-    """One operation under a control."""
+    """One operation under a control.
+
+    Raises ``ValueError`` for a U, whose phase the language changed, and for matrices too large.
+    """
     wires = (control, *op.wires)
     if op.name == "gphase":
         return Operation("PhaseShift", wires, op.angles)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Complex, Float
+from jaxtyping import Complex, Float, Int, Shaped
 
 from qattn.circuits.compile.multiply_out import compare
 from qattn.circuits.ir.circuit import Operation, gate
@@ -35,7 +35,8 @@ MAGIC = np.array([[1, 0, 0, 1j], [0, 1j, 1, 0], [0, 1j, -1, 0], [1, 0, 0, -1j]])
 SIGNS = np.array([[1, -1, 1], [1, 1, -1], [-1, -1, -1], [-1, 1, 1]])  # of XX, YY, ZZ on the columns of MAGIC
 
 Locals = Complex[np.ndarray, "count 2 2 2"]  # one matrix on each of the two wires
-Layer = np.ndarray | tuple[int, int]  # local matrices or their Euler angles, or a CNOT's control and target
+Layer = Shaped[np.ndarray, "count 2 *matrix"] | tuple[int, int]
+"""Local matrices or their Euler angles, or the control and the target of a CNOT."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,9 @@ def two_qubit_gates(matrices: Complex[np.ndarray, "count 4 4"]) -> list[tuple[Op
     return made
 
 
-def two_qubit_layers(matrices: Complex[np.ndarray, "count 4 4"]) -> list[tuple[np.ndarray, list[Layer]]]:
+def two_qubit_layers(
+    matrices: Complex[np.ndarray, "count 4 4"],
+) -> list[tuple[Int[np.ndarray, " places"], list[Layer]]]:
     """Matrices that take equally many CNOTs together: their places in the batch, and layers of Euler angles
     ``(places, 2, 3)`` and CNOTs. Raises ``ArithmeticError`` should those of one not multiply out to it."""
     parts = cartan(matrices)
@@ -185,7 +188,9 @@ def three_cnots(parts: Cartan) -> list[Layer]:
     return [front @ parts.before, (1, 0), first.conj(), (0, 1), second, (1, 0), parts.after @ behind]
 
 
-def exponential(pauli: np.ndarray, angle: float | np.ndarray) -> np.ndarray:
+def exponential(
+    pauli: Complex[np.ndarray, "2 2"], angle: float | Float[np.ndarray, "*count"]
+) -> Complex[np.ndarray, "*count 2 2"]:
     """exp(i angle P) of a Pauli matrix, for every angle."""
     angle = np.asarray(angle, float)[..., None, None]
     return np.cos(angle) * np.eye(2) + 1j * np.sin(angle) * pauli

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Complex, Float, Shaped
+from jaxtyping import Complex, Float, Int, Shaped
 from torch import Tensor
 
 from qattn.circuits.compile.export import preparation
@@ -83,7 +83,12 @@ def check_backend(device: str, shots: int | None, noise: float) -> None:
 
 
 def compile_text(
-    mixers: np.ndarray, angles: np.ndarray, start: np.ndarray, frame: np.ndarray | None, vocab: int, floor: float = 0.0
+    mixers: Shaped[np.ndarray, "layers dim columns"],
+    angles: Shaped[np.ndarray, "steps angles"],
+    start: Shaped[np.ndarray, " size"],
+    frame: Shaped[np.ndarray, "rows width"] | None,
+    vocab: int,
+    floor: float = 0.0,
 ) -> CompiledText:
     """Mixers ``(L, D, D)``, angles ``(L, D)`` (phases) or ``(L, D/2)`` (planar rotations of axes 2a, 2a+1), start
     ``(D,)``, and the readout's isometry ``(R·vocab, D)``, None for the projective readout (B = 1).
@@ -140,7 +145,12 @@ def padded(matrix: Shaped[np.ndarray, "dim dim"], size: int) -> Complex[np.ndarr
 
 
 def compile_gates(
-    template: Circuit, parameters: np.ndarray, angles: np.ndarray, frame: np.ndarray | None, vocab: int, floor: float
+    template: Circuit,
+    parameters: Float[np.ndarray, " parameters"],
+    angles: Float[np.ndarray, "*angles"],
+    frame: Shaped[np.ndarray, "rows dim"] | None,
+    vocab: int,
+    floor: float,
 ) -> CompiledText:
     """A circuit model's own gate list with its numbers filled in, and the readout's isometry, if it has one, behind."""
     bound = template.bound(parameters, angles)
@@ -160,7 +170,7 @@ def dilation(frame: Shaped[np.ndarray, "rows dim"], qubits: int) -> Operation:
 
 
 @torch.no_grad()
-def compile_model(model: Any, tokens: Tensor) -> CompiledText:
+def compile_model(model: Any, tokens: Int[Tensor, "*time"]) -> CompiledText:
     """The circuit of a strictly unitary model with a register a position, :class:`qattn.lm.unitary.UnitaryLM` or
     :class:`qattn.lm.circuit.CircuitLM`, for one text ``(time,)``. Matrices are recomputed in float64.
 

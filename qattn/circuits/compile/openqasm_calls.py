@@ -75,7 +75,10 @@ class Calls:
             raise LineError(f"OpenQASM, line {line}: {error}") from None
 
     def define(self) -> None:
-        """``gate name(a, b) q, r { … }``: the body is read whenever the gate is called."""
+        """``gate name(a, b) q, r { … }``: the body is read whenever the gate is called.
+
+        Raises ``ValueError`` for a gate without qubits, for equal names, and for a body without end.
+        """
         self.reader.take("gate")
         name = self.reader.take("name").text
         parameters = self.names("(", ")") if self.reader.next.text == "(" else ()
@@ -104,7 +107,10 @@ class Calls:
         return tuple(found)
 
     def call(self) -> list[Operation]:
-        """A gate with its modifiers, angles and operands, on every element of its registers."""
+        """A gate with its modifiers, angles and operands, on every element of its registers.
+
+        Raises ``ValueError`` for registers of unequal lengths, and for qubits named twice or measured before.
+        """
         modifiers: list[tuple[str, float]] = []
         while self.reader.next.text in MODIFIERS:
             kind = self.reader.take().text
@@ -146,7 +152,10 @@ class Calls:
     def modified(
         self, modifiers: list[tuple[str, float]], name: str, angles: list[Affine], wires: tuple[int, ...]
     ) -> list[Operation]:
-        """A gate under modifiers, the first one outermost; controls come first among the wires."""
+        """A gate under modifiers, the first one outermost; controls come first among the wires.
+
+        Raises ``ValueError`` for a number of controls that does not fit.
+        """
         if not modifiers:
             return self.gate(name, angles, wires)
         (kind, amount), *rest = modifiers
@@ -163,7 +172,10 @@ class Calls:
         return found
 
     def gate(self, name: str, angles: list[Affine], wires: tuple[int, ...]) -> list[Operation]:
-        """The operations of a gate by name: the language's own, a defined one, or one of the library."""
+        """The operations of a gate by name: the language's own, a defined one, or one of the library.
+
+        Raises ``ValueError`` for unknown gates, for those of a library that is not included, and for too many.
+        """
         self.calls += 1
         if self.calls > MOST_CALLS:
             raise ValueError(f"more than {MOST_CALLS} gates")
@@ -234,7 +246,10 @@ class Calls:
         return self.targets(self.scope.wires, "qubit register")
 
     def targets(self, registers: dict[str, list[int]], what: str) -> list[int]:
-        """Places of a register, all of them or those in brackets."""
+        """Places of a register, all of them or those in brackets.
+
+        Raises ``ValueError`` for unknown registers and for places out of range.
+        """
         name = self.reader.take("name").text
         if name not in registers:
             raise ValueError(f"there is no {what} {name!r}")
@@ -249,7 +264,10 @@ class Calls:
         return found
 
     def indices(self, size: int | None) -> list[int]:
-        """``[2]``, ``[0:3]``, ``[0:2:6]``, ``[{0, 2}]``, or ``{0, 2}``; ranges include their ends."""
+        """``[2]``, ``[0:3]``, ``[0:2:6]``, ``[{0, 2}]``, or ``{0, 2}``; ranges include their ends.
+
+        Raises ``ValueError`` for what is no range, and for one that is endless or too long.
+        """
         brackets = self.reader.skip("[")
         if self.reader.skip("{"):
             found = [self.integer()]
@@ -274,14 +292,17 @@ class Calls:
         return found
 
     def integer(self) -> int:
-        """A whole number."""
+        """A whole number. Raises ``ValueError`` for other numbers."""
         value = self.expression().number("an index")
         if value != int(value):
             raise ValueError(f"expected a whole number, got {value:g}")
         return int(value)
 
     def expression(self) -> Affine:
-        """Arithmetic of numbers, constants, loop variables and at most one parameter."""
+        """Arithmetic of numbers, constants, loop variables and at most one parameter.
+
+        Raises ``ValueError`` for names that are not declared.
+        """
 
         def lookup(name: str) -> Affine:
             if name not in self.scope.values:

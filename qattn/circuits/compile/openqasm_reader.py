@@ -70,7 +70,7 @@ class Program(Calls):
         self.measured: dict[int, int] = {}  # classical bit: wire
 
     def read(self) -> None:
-        """Everything to the end."""
+        """Everything to the end. Raises ``ValueError`` for other versions of the language."""
         with self.on_line():
             if self.reader.skip("OPENQASM"):
                 number = self.reader.take("number").text
@@ -81,7 +81,7 @@ class Program(Calls):
             self.done += self.statement()
 
     def statement(self) -> list[Operation]:
-        """One statement; the operations it means."""
+        """One statement; the operations it means. Raises ``ValueError`` for parts of the language that are not read."""
         with self.on_line():
             word = self.reader.next.text
             if word in REFUSED:
@@ -103,7 +103,7 @@ class Program(Calls):
             return self.call()
 
     def include(self) -> None:
-        """``include "stdgates.inc";``"""
+        """``include "stdgates.inc";`` Raises ``ValueError`` for other files."""
         self.reader.take()
         name = self.reader.take("text").text.strip('"')
         if name not in INCLUDES:
@@ -112,7 +112,7 @@ class Program(Calls):
         self.reader.take(";")
 
     def qubits(self) -> None:
-        """``qubit[3] q;`` or ``qreg q[3];``"""
+        """``qubit[3] q;`` or ``qreg q[3];`` Raises ``ValueError`` for too many of them."""
         name, size = self.register()
         self.reader.take(";")
         if self.size + size > MOST_QUBITS:
@@ -142,7 +142,7 @@ class Program(Calls):
         return name, size
 
     def width(self) -> int:
-        """``[3]``: the size of a register or of a number."""
+        """``[3]``: the size of a register or of a number. Raises ``ValueError`` for sizes that no register has."""
         self.reader.take("[")
         size = self.integer()
         self.reader.take("]")
@@ -151,7 +151,7 @@ class Program(Calls):
         return size
 
     def new_name(self) -> str:
-        """A name that means nothing yet."""
+        """A name that means nothing yet. Raises ``ValueError`` for one that is declared already."""
         name = self.reader.take("name").text
         if name in self.scope.wires or name in self.bits or name in self.scope.values or name in CONSTANTS:
             raise ValueError(f"{name!r} is declared already")
@@ -176,7 +176,7 @@ class Program(Calls):
         self.parameters.append(name)
 
     def type_name(self) -> None:
-        """A classical type; its width says nothing here."""
+        """A classical type; its width says nothing here. Raises ``ValueError`` for other types."""
         kind = self.reader.take("name").text
         if kind not in CLASSICAL:
             raise ValueError(f"expected {', '.join(sorted(CLASSICAL))}, got {kind!r}")
@@ -193,7 +193,7 @@ class Program(Calls):
         self.reader.take(";")
 
     def assign(self, bits: list[int]) -> None:
-        """``c = measure q;``."""
+        """``c = measure q;``. Raises ``ValueError`` for other classical computation."""
         self.reader.take("=")
         if not self.reader.skip("measure"):
             raise ValueError("classical computation is not read, only `= measure`")
@@ -203,7 +203,10 @@ class Program(Calls):
         self.reader.take(";")
 
     def store(self, bits: list[int], wires: list[int]) -> None:
-        """Remember which wire a classical bit holds."""
+        """Remember which wire a classical bit holds.
+
+        Raises ``ValueError`` for unequal numbers of qubits and bits, and for a second measurement.
+        """
         if len(bits) != len(wires):
             raise ValueError(f"{len(wires)} qubits are measured into {len(bits)} bits")
         if self.closed & set(wires) or set(bits) & set(self.measured):
@@ -211,14 +214,17 @@ class Program(Calls):
         self.measured |= dict(zip(bits, wires, strict=True))
 
     def reset(self) -> None:
-        """``reset q;`` of qubits that nothing has happened to."""
+        """``reset q;`` of qubits that nothing has happened to. Raises ``ValueError`` for qubits that were used."""
         self.reader.take("reset")
         if (self.touched | self.closed) & set(self.operand()):
             raise ValueError("a reset of a qubit that was used is not read, only resets at the beginning")
         self.reader.take(";")
 
     def loop(self) -> list[Operation]:
-        """``for int i in [0:2:6] { … }``: in OpenQASM the last value belongs to the range."""
+        """``for int i in [0:2:6] { … }``: in OpenQASM the last value belongs to the range.
+
+        Raises ``ValueError`` for more gates than are read.
+        """
         self.reader.take("for")
         if self.reader.words[self.reader.at + 1].text != "in":
             self.type_name()

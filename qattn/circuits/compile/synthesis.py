@@ -83,7 +83,7 @@ def one_excitation(operations: Sequence[Operation], wires: int) -> Complex[np.nd
     return whole
 
 
-def unary_block(circuit: Circuit, states: Complex[np.ndarray, "dim dim"]) -> np.ndarray:
+def unary_block(circuit: Circuit, states: Complex[np.ndarray, "dim dim"]) -> Complex[np.ndarray, "wires wires"]:
     """The one-excitation block of a matrix given in the whole 2ᵈ space (for checking small networks)."""
     index = [1 << (circuit.qubits - 1 - k) for k in range(circuit.qubits)]
     return states[np.ix_(index, index)]
@@ -99,7 +99,10 @@ def dense(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
 
 def diagonal(phases: Shaped[np.ndarray, " dim"]) -> Circuit:
     """exp(i phases), ``(2ⁿ,)``, as a network of multiplexed RZ: 2ⁿ - 1 rotations, up to a global phase (Möttönen
-    2004)."""
+    2004).
+
+    Raises ``ValueError`` for a length that is no power of two and for values that are not finite.
+    """
     n = (len(phases) - 1).bit_length()
     if len(phases) != 2**n or n < 1 or not np.all(np.isfinite(phases)):
         raise ValueError(f"phases need a length that is a power of two and finite values, got {len(phases)} of them")

@@ -136,7 +136,7 @@ class Circuit:
         """The same circuit with operations appended."""
         return replace(self, operations=(*self.operations, *operations), _derived={})
 
-    def with_inputs(self, inputs: Shaped[np.ndarray, ...]) -> Circuit:
+    def with_inputs(self, inputs: Shaped[np.ndarray, "*shape"]) -> Circuit:
         """The circuit for given data: input slots become numbers, amplitudes the start; parameters stay free."""
         values = np.asarray(inputs).ravel()
         expect_shape("inputs", values.shape, (self.n_inputs,))
@@ -169,7 +169,7 @@ def gate(name: str, *wires_and_angles: int | Angle) -> Operation:
 
 
 def wires_of(name: str) -> int:
-    """How many wires a fixed-size gate or channel takes."""
+    """How many wires a fixed-size gate or channel takes. Raises ``ValueError`` for other gates and unknown names."""
     name = ALIASES.get(name, name)
     if name in CHANNELS:
         return 1
@@ -232,7 +232,7 @@ def check(op: Operation, qubits: int) -> None:
         check_phases(op.data, len(op.wires))
 
 
-def check_unitary(matrix: np.ndarray | None, wires: int) -> None:
+def check_unitary(matrix: Shaped[np.ndarray, "*shape"] | None, wires: int) -> None:
     """Raise ``ValueError`` unless ``matrix`` is unitary on so many wires, within ``UNITARITY``."""
     size = 2**wires
     if matrix is None or matrix.shape != (size, size):
@@ -244,7 +244,7 @@ def check_unitary(matrix: np.ndarray | None, wires: int) -> None:
         raise ValueError(f"the matrix is not unitary, ‖U†U − 1‖ = {defect:.3g} (limit {UNITARITY:g})")
 
 
-def check_phases(diagonal: np.ndarray | None, wires: int) -> None:
+def check_phases(diagonal: Shaped[np.ndarray, "*shape"] | None, wires: int) -> None:
     """Raise ``ValueError`` unless ``diagonal`` holds 2ᵏ numbers of modulus 1 for k wires, within ``UNITARITY``."""
     if diagonal is None or diagonal.shape != (2**wires,):
         raise ValueError(
@@ -255,7 +255,7 @@ def check_phases(diagonal: np.ndarray | None, wires: int) -> None:
         raise ValueError(f"the diagonal is not unitary, an entry's modulus differs from 1 by {defect:.3g}")
 
 
-def check_state(state: Shaped[np.ndarray, ...], qubits: int) -> None:
+def check_state(state: Shaped[np.ndarray, "*shape"], qubits: int) -> None:
     """Raise ``ValueError`` unless ``state`` has 2ⁿ amplitudes of norm 1, within 10⁻⁶."""
     expect_shape("amplitudes", np.shape(state), (2**qubits,))
     norm = float(np.linalg.norm(state))
@@ -274,7 +274,10 @@ def depth(operations: Iterable[Operation], qubits: int) -> int:
 
 
 def row_of(op: Operation) -> Gate:
-    """The gate-table row of an operation; made on the spot for gates that carry their matrix, word or size."""
+    """The gate-table row of an operation; made on the spot for gates that carry their matrix, word or size.
+
+    Raises ``ValueError`` for noise channels.
+    """
     if op.name in GATES:
         return GATES[op.name]
     k = len(op.wires)

@@ -14,14 +14,20 @@ KINDS = ("basis", "angle", "amplitude", "reupload")
 
 
 def angle_encoding(qubits: int, axis: str = "X", scale: float = 1.0) -> list[Operation]:
-    """Input k becomes the angle of a rotation about ``axis`` on wire k."""
+    """Input k becomes the angle of a rotation about ``axis`` on wire k.
+
+    Raises ``ValueError`` for other axes than X, Y and Z.
+    """
     if axis not in ("X", "Y", "Z"):
         raise ValueError(f"an encoding rotation is X, Y or Z, got {axis!r}")
     return [gate(f"R{axis}", w, ParameterRef(w, "inputs", scale)) for w in range(qubits)]
 
 
 def basis_encoding(bits: Sequence[int], qubits: int) -> list[Operation]:
-    """X on every wire whose bit is 1 (bit k belongs to wire k, the most significant first)."""
+    """X on every wire whose bit is 1 (bit k belongs to wire k, the most significant first).
+
+    Raises ``ValueError`` for what is no bit, and unless there is one per wire.
+    """
     expect_shape("basis encoding: values", np.shape(bits), (qubits,))
     if any(b not in (0, 1) for b in bits):
         raise ValueError(f"basis encoding: values are bits 0 or 1, got {list(bits)}")
@@ -46,7 +52,10 @@ def encoded(
     circuit: Circuit, kind: str, values: Sequence | None = None, axis: str = "X", normalize: bool = False
 ) -> Circuit:
     """``circuit`` with an encoding in front. Without ``values``, angle and amplitude encodings read the inputs at
-    run time."""
+    run time.
+
+    Raises ``ValueError`` for unknown encodings and for values that do not fit.
+    """
     if kind not in KINDS:
         raise ValueError(f"unknown encoding {kind!r}; known are {', '.join(KINDS)}")
     n = circuit.qubits

@@ -119,7 +119,7 @@ def expression(reader: Reader, lookup: Lookup) -> Affine:
 
 
 def product(reader: Reader, lookup: Lookup) -> Affine:
-    """Factors with ``*`` and ``/`` between them."""
+    """Factors with ``*`` and ``/`` between them. Raises ``ValueError`` for a product of parameters."""
     total = signed(reader, lookup)
     while reader.next.text in ("*", "/"):
         divided = reader.take().text == "/"

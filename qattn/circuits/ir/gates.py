@@ -43,12 +43,12 @@ class Gate:
     qasm: str | None = None
 
 
-def complex_of(real: Float[Tensor, ...]) -> torch.dtype:
+def complex_of(real: Float[Tensor, "*shape"]) -> torch.dtype:
     """complex64 for float32, complex128 for float64: the precision of the angles decides, nothing is promoted."""
     return torch.complex64 if real.dtype == torch.float32 else torch.complex128
 
 
-def phase(angle: Float[Tensor, ...]) -> Complex[Tensor, ...]:
+def phase(angle: Float[Tensor, "*shape"]) -> Complex[Tensor, "*shape"]:
     """exp(i angle), elementwise, in the precision of ``angle``."""
     return torch.complex(torch.cos(angle), torch.sin(angle))
 
@@ -68,12 +68,13 @@ def grid(rows: list[list[Any]], like: Float[Tensor, "*batch"]) -> Shaped[Tensor,
     return torch.stack(filled, -1).unflatten(-1, (len(rows), len(rows)))
 
 
-def constant(rows: Sequence[Any] | np.ndarray) -> MatrixOf:
+def constant(rows: Sequence[Any] | Shaped[np.ndarray, "*table"]) -> MatrixOf:
     """A gate without angles: the same matrix (or diagonal) for every element of the batch."""
     table = torch.as_tensor(np.asarray(rows))
     table = table.to(torch.complex128 if table.is_complex() else torch.float64)
 
-    def matrix(angles: Tensor) -> Tensor:
+    def matrix(angles: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batched"]:
+        """The constant for every element of the batch."""
         target = complex_of(angles) if table.is_complex() else angles.dtype
         return table.to(device=angles.device, dtype=target).expand(*angles.shape[:-1], *table.shape)
 
@@ -145,7 +146,7 @@ def u2(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
 def ising(sign: int) -> MatrixOf:
     """exp(−iφ/2 XX) for sign 1, exp(−iφ/2 YY) for sign -1."""
 
-    def matrix(t: Tensor) -> Tensor:
+    def matrix(t: Float[Tensor, "*batch 1"]) -> Complex[Tensor, "*batch rows rows"]:
         c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)
         zero = torch.zeros_like(c)
         inner, outer = torch.complex(zero, -s), torch.complex(zero, -sign * s)
@@ -260,7 +261,7 @@ def multi_rz(wires: int) -> Gate:
     """exp(−iφ/2 Z⊗…⊗Z) as a row of the gate table."""
     parity = torch.tensor([bin(i).count("1") % 2 for i in range(2**wires)])
 
-    def diagonal(t: Tensor) -> Tensor:
+    def diagonal(t: Float[Tensor, "*batch 1"]) -> Complex[Tensor, "*batch rows"]:
         return phase(t[..., 0:1] / 2 * (2 * parity.to(t) - 1))
 
     return Gate("MultiRZ", wires, 1, "diagonal", diagonal)
@@ -271,7 +272,7 @@ def pauli_rot(word: str) -> Gate:
     """exp(−iφ/2 P) for a Pauli word P as a row of the gate table."""
     whole = pauli_matrix(word)
 
-    def matrix(t: Tensor) -> Tensor:
+    def matrix(t: Float[Tensor, "*batch 1"]) -> Complex[Tensor, "*batch rows rows"]:
         pauli = torch.as_tensor(whole, dtype=complex_of(t), device=t.device)
         half = t[..., 0, None, None] / 2
         return (

@@ -10,6 +10,7 @@ batch that stay in cache. Differentiable once.
 from __future__ import annotations
 
 import torch
+from jaxtyping import Complex, Shaped
 from torch import Tensor
 
 from qattn.circuits.simulate.fusion import Plan, Step
@@ -24,7 +25,14 @@ class Sweep(torch.autograd.Function):
     """All steps of a plan on all samples, slice by slice; backward by uncomputing."""
 
     @staticmethod
-    def forward(ctx, script: Plan, n: int, left: Tensor, right: Tensor | None, *tensors: Tensor) -> Tensor:
+    def forward(
+        ctx,
+        script: Plan,
+        n: int,
+        left: Complex[Tensor, "left batch"],
+        right: Complex[Tensor, "right batch"] | None,
+        *tensors: Shaped[Tensor, "*_numbers"],
+    ) -> Complex[Tensor, "dim batch"]:
         """The final states ``(2ⁿ, batch)``; slices of the batch go through all steps one after the other."""
         batch = left.shape[1]
         parts = slices(n, batch, left.dtype)
@@ -49,7 +57,7 @@ class Sweep(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx, cotangent: Tensor):
+    def backward(ctx, cotangent: Complex[Tensor, "dim batch"]) -> tuple[Shaped[Tensor, "*_numbers"] | None, ...]:
         """Gradients of the start and of the tensors of all steps."""
         differentiated_once()
         out, left, right, *tensors = ctx.saved_tensors
@@ -91,7 +99,9 @@ class Sweep(torch.autograd.Function):
         return None, None, grad_left, grad_right, *grads
 
 
-def join(total: Tensor | None, part: Tensor, step: Step) -> Tensor:
+def join(
+    total: Shaped[Tensor, "*rows before"] | None, part: Shaped[Tensor, "*rows new"], step: Step
+) -> Shaped[Tensor, "*rows joined"]:
     """Gradients from slices of the batch: added for shared numbers, put side by side for numbers of single samples."""
     if total is None:
         return part
@@ -104,12 +114,14 @@ def slices(n: int, batch: int, dtype: torch.dtype) -> list[slice]:
     return [slice(low, min(low + width, batch)) for low in range(0, batch, width)]
 
 
-def outer(a: Tensor, c: Tensor) -> Tensor:
+def outer(a: Complex[Tensor, "left batch"], c: Complex[Tensor, "right batch"]) -> Complex[Tensor, "dim batch"]:
     """Column-wise tensor product of ``(a, batch)`` and ``(c, batch)``: ``(a c, batch)``."""
     return (a.unsqueeze(1) * c.unsqueeze(0)).flatten(0, 1)
 
 
-def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+def multiply(
+    matrix: Shaped[Tensor, "size size"], psi: Complex[Tensor, "dim batch"], n: int, offset: int, width: int
+) -> Complex[Tensor, "dim batch"]:
     """A ``matrix`` on ``width`` adjacent wires from ``offset``; a real matrix acts on real and imaginary parts as
     real numbers."""
     batch = psi.shape[1]
@@ -119,7 +131,9 @@ def multiply(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Te
     return multiply_raw(matrix, psi, n, offset, width)
 
 
-def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -> Tensor:
+def multiply_raw(
+    matrix: Shaped[Tensor, "size size"], psi: Shaped[Tensor, "dim columns"], n: int, offset: int, width: int
+) -> Shaped[Tensor, "dim columns"]:
     """``multiply`` for a matrix of the states' own dtype."""
     before, size = 2**offset, 2**width
     inner = psi.numel() // (before * size)
@@ -130,7 +144,9 @@ def multiply_raw(matrix: Tensor, psi: Tensor, n: int, offset: int, width: int) -
     return torch.bmm(matrix.resolve_conj().expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
 
 
-def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> Tensor:
+def outer_sum(
+    lam: Complex[Tensor, "dim batch"], psi: Complex[Tensor, "dim batch"], offset: int, width: int, real: bool
+) -> Shaped[Tensor, "size size"]:
     """Sum over everything else of lam psi^dagger on the window: the cotangent of its matrix."""
     before, size = 2**offset, 2**width
     if real:
@@ -143,7 +159,9 @@ def outer_sum(lam: Tensor, psi: Tensor, offset: int, width: int, real: bool) -> 
     return torch.bmm(lam, psi.mH).sum(0)
 
 
-def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns: slice) -> Tensor:
+def forward_step(
+    step: Step, psi: Complex[Tensor, "dim columns"], n: int, tensor: Shaped[Tensor, "*numbers"] | None, columns: slice
+) -> Complex[Tensor, "dim columns"]:
     """One step applied to a slice of the batch."""
     if step.kind == "gather":
         assert step.index is not None
@@ -158,8 +176,15 @@ def forward_step(step: Step, psi: Tensor, n: int, tensor: Tensor | None, columns
 
 
 def backward_step(
-    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool, columns: slice
-) -> tuple[Tensor, Tensor, Tensor | None]:
+    step: Step,
+    psi: Complex[Tensor, "dim columns"],
+    before: Complex[Tensor, "dim columns"] | None,
+    lam: Complex[Tensor, "dim columns"],
+    n: int,
+    tensor: Shaped[Tensor, "*numbers"],
+    wanted: bool,
+    columns: slice,
+) -> tuple[Complex[Tensor, "dim columns"], Complex[Tensor, "dim columns"], Shaped[Tensor, "*part"] | None]:
     """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of
     its numbers."""
     grad: Tensor | None = None
@@ -183,7 +208,7 @@ def backward_step(
     return single_backward(step, psi, before, lam, n, tensor[..., columns], wanted)
 
 
-def rows_of(step: Step, psi: Tensor, n: int) -> list[Tensor]:
+def rows_of(step: Step, psi: Complex[Tensor, "dim batch"], n: int) -> list[Complex[Tensor, "*others batch"]]:
     """Views of the amplitudes a gate mixes: one for each basis state of its targets, with all its controls at 1."""
     cube = psi.view(*(2,) * n, psi.shape[1])
     place: list[slice | int] = [slice(None)] * n
@@ -198,7 +223,9 @@ def rows_of(step: Step, psi: Tensor, n: int) -> list[Tensor]:
     return rows
 
 
-def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
+def single(
+    step: Step, psi: Complex[Tensor, "dim batch"], n: int, tensor: Shaped[Tensor, "*matrix batch"]
+) -> Complex[Tensor, "dim batch"]:
     """One gate whose matrix ``(K, K, batch)`` or diagonal ``(K, batch)`` differs from sample to sample."""
     out = psi.clone()
     old, new = rows_of(step, psi, n), rows_of(step, out, n)
@@ -213,8 +240,14 @@ def single(step: Step, psi: Tensor, n: int, tensor: Tensor) -> Tensor:
 
 
 def single_backward(
-    step: Step, psi: Tensor, before: Tensor | None, lam: Tensor, n: int, tensor: Tensor, wanted: bool
-) -> tuple[Tensor, Tensor, Tensor | None]:
+    step: Step,
+    psi: Complex[Tensor, "dim batch"],
+    before: Complex[Tensor, "dim batch"] | None,
+    lam: Complex[Tensor, "dim batch"],
+    n: int,
+    tensor: Shaped[Tensor, "*matrix batch"],
+    wanted: bool,
+) -> tuple[Complex[Tensor, "dim batch"], Complex[Tensor, "dim batch"], Shaped[Tensor, "*matrix batch"] | None]:
     """The backward pass of one gate on wires anywhere."""
     inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
     if before is None:

@@ -47,12 +47,12 @@ def applied(h: Hamiltonian, psi: Complex[Tensor, "... dim"]) -> Complex[Tensor, 
     return total
 
 
-def energy(h: Hamiltonian, psi: Complex[Tensor, "... dim"]) -> Float[Tensor, ...]:
+def energy(h: Hamiltonian, psi: Complex[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
     """⟨ψ|H|ψ⟩ of normalised states."""
     return (psi.conj() * applied(h, psi)).sum(-1).real
 
 
-def variance(h: Hamiltonian, psi: Complex[Tensor, "... dim"]) -> Float[Tensor, ...]:
+def variance(h: Hamiltonian, psi: Complex[Tensor, "*batch dim"]) -> Float[Tensor, "*batch"]:
     """⟨H²⟩ − ⟨H⟩² = ‖(H − ⟨H⟩) ψ‖², which vanishes at eigenstates."""
     moved = applied(h, psi) - energy(h, psi).unsqueeze(-1) * psi
     return moved.abs().square().sum(-1)
@@ -119,7 +119,7 @@ def turned(basis: str) -> list[Operation]:
 
 
 def sampled_energy(
-    h: Hamiltonian, draw: Callable[[list[Operation], int, int], np.ndarray], shots: int
+    h: Hamiltonian, draw: Callable[[list[Operation], int, int], Int[np.ndarray, " shots"]], shots: int
 ) -> tuple[float, float, int]:
     """The mean from ``shots`` in all, its standard error, and the number of groups.
 

@@ -52,7 +52,9 @@ def batched_flags(
     )
 
 
-def check_values(circuit: Circuit, parameters: Tensor, inputs: Tensor | None) -> int | None:
+def check_values(
+    circuit: Circuit, parameters: Shaped[Tensor, "... parameters"], inputs: Shaped[Tensor, "... inputs"] | None
+) -> int | None:
     """The batch size, or None without a batch axis. Raises ``ValueError`` for wrong shapes, types or unequal batch
     sizes, and for amplitudes whose norm is not 1 (within 1e-6, in float32 1e-4)."""
     sizes: set[int] = set()
@@ -187,7 +189,7 @@ class GateMatrices:
             self.rows[group] = self.stacks[group].unbind(0)
         return self.rows[group][row]
 
-    def stack(self, operations: tuple[int, ...]) -> Tensor | None:
+    def stack(self, operations: tuple[int, ...]) -> Shaped[Tensor, "members ..."] | None:
         """The base matrices of several gates of one group as one tensor, or None when they are of several groups."""
         homes = {self.place[o][0] for o in operations}
         if len(homes) != 1:

@@ -31,7 +31,7 @@ def apply(
     return tensor.reshape(batch, *(2,) * qubits).permute(back).reshape(batch, 2**qubits)
 
 
-def widen(base: Shaped[Tensor, ...], diagonal: bool, size: int) -> Shaped[Tensor, "... size size"]:
+def widen(base: Shaped[Tensor, "*base"], diagonal: bool, size: int) -> Shaped[Tensor, "*batch size size"]:
     """The whole matrix of a controlled gate from its base matrix (or diagonal)."""
     if diagonal:
         base = torch.diag_embed(base)
@@ -50,7 +50,10 @@ def start(
     states: Shaped[Tensor, "... dim"] | None,
     batch: int | None,
 ) -> Complex[Tensor, "batch dim"]:
-    """The batch of states ``(batch or 1, 2ⁿ)`` the circuit begins with."""
+    """The batch of states ``(batch or 1, 2ⁿ)`` the circuit begins with.
+
+    Raises ``ValueError`` for given states with another number of amplitudes.
+    """
     dtype = complex_of(parameters)
     if states is None and circuit.amplitude_inputs:
         states = inputs

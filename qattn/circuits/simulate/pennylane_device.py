@@ -109,7 +109,10 @@ def node(
     diff_method: str = "best",
 ) -> Any:
     """A QNode ``f(parameters, inputs)`` that runs the circuit and returns ``measure()`` (a function making PennyLane
-    measurements)."""
+    measurements).
+
+    Raises ``ValueError`` for noise on another device than default.mixed.
+    """
     import pennylane as qml
 
     if circuit.noisy and device != "default.mixed":
@@ -196,7 +199,7 @@ def samples(
     return bits @ (1 << np.arange(len(wires))[::-1])
 
 
-def tensor(value: Any) -> Shaped[Tensor, ...]:
+def tensor(value: Any) -> Shaped[Tensor, "*shape"]:
     """What a device returned as a tensor, in the precision it has (a Python float is float64, not torch's default)."""
     return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
 

@@ -77,7 +77,7 @@ def marginal(p: Float[Tensor, "... dim"], wires: Sequence[int], qubits: int) -> 
     return summed.permute(*range(len(lead)), *order).reshape(*lead, 2 ** len(wires))
 
 
-def log_probabilities(p: Float[Tensor, ...]) -> Float[Tensor, ...]:
+def log_probabilities(p: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """log p with p = 0 held at the smallest normal number of its dtype, where value and gradient stay finite."""
     return torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))
 
@@ -149,7 +149,7 @@ def sample(
     return np.random.default_rng(seed).choice(len(weights), size=shots, p=weights / weights.sum())
 
 
-def check_povm(elements: np.ndarray, dimension: int) -> None:
+def check_povm(elements: Shaped[np.ndarray, "*shape"], dimension: int) -> None:
     """Raise ``ValueError`` unless the elements are positive and add up to the identity."""
     if elements.ndim != 3:
         raise ValueError(f"povm elements need shape (k, {dimension}, {dimension}), got {elements.shape}")
@@ -182,12 +182,14 @@ def complete_isometry(isometry: Shaped[np.ndarray, "rows dim"]) -> Complex[np.nd
     return np.concatenate([q, rest], 1)
 
 
-def naimark(circuit: Circuit, elements: np.ndarray, wires: Sequence[int] = ()) -> tuple[Circuit, tuple[int, ...]]:
+def naimark(
+    circuit: Circuit, elements: Shaped[np.ndarray, "effects size size"], wires: Sequence[int] = ()
+) -> tuple[Circuit, tuple[int, ...]]:
     """The circuit with ancilla wires in front and a dilation at the end, and the ancillas to measure: outcome k has
     tr(Eₖ ρ).
 
     Naimark: V = Σₖ |k⟩ ⊗ √Eₖ is an isometry; the unitary completed from it acts on ancillas (in |0⟩) and
-    the wires.
+    the wires. Raises ``ValueError`` for elements that are no POVM of the wires, and beside amplitudes as inputs.
     """
     wires = tuple(wires) or tuple(range(circuit.qubits))
     check_povm(elements, 2 ** len(wires))

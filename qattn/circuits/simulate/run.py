@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from qattn.circuits.ir.circuit import Circuit, Operation, gate
@@ -69,7 +70,12 @@ def simulate(
 
 
 def read(
-    circuit: Circuit, m: Measurement, wires: tuple[int, ...], p: Tensor, x: Tensor | None, device: str
+    circuit: Circuit,
+    m: Measurement,
+    wires: tuple[int, ...],
+    p: Float[Tensor, " parameters"],
+    x: Float[Tensor, " inputs"] | None,
+    device: str,
 ) -> dict[str, Any]:
     """The result of a measurement as plain numbers."""
     n = circuit.qubits
@@ -109,13 +115,18 @@ def read(
 
 
 def read_energy(
-    circuit: Circuit, m: Measurement, h: Hamiltonian, p: Tensor, x: Tensor | None, device: str
+    circuit: Circuit,
+    m: Measurement,
+    h: Hamiltonian,
+    p: Float[Tensor, " parameters"],
+    x: Float[Tensor, " inputs"] | None,
+    device: str,
 ) -> dict[str, Any]:
     """The mean of a Hamiltonian with its variance or, from shots, its standard error; beside it the ground energy."""
     ground = ground_energy(h) if h.qubits <= MOST_QUBITS else None
     if m.shots is not None:
 
-        def draw(turns: list[Operation], shots: int, stream: int) -> np.ndarray:
+        def draw(turns: list[Operation], shots: int, stream: int) -> Int[np.ndarray, " shots"]:
             seed = None if m.seed is None else np.random.SeedSequence([m.seed, stream]).generate_state(1)[0].item()
             if device == "fast":
                 return sample(run(circuit.then(turns), p, x).probabilities(), shots, seed)
@@ -133,7 +144,13 @@ def read_energy(
 
 
 def sampled_mean(
-    circuit: Circuit, word: str, p: Tensor, x: Tensor | None, shots: int, seed: int | None, stream: int
+    circuit: Circuit,
+    word: str,
+    p: Float[Tensor, " parameters"],
+    x: Float[Tensor, " inputs"] | None,
+    shots: int,
+    seed: int | None,
+    stream: int,
 ) -> float:
     """The mean of a Pauli word from shots, each word with its own stream of random numbers."""
     turns = [gate("Hadamard", w) for w, letter in enumerate(word) if letter == "X"]

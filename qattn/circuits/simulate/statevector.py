@@ -152,7 +152,7 @@ def kron_columns(columns: Complex[Tensor, "m k 2 some"], batch: int) -> Complex[
     return parts[0].expand(-1, -1, batch).contiguous()
 
 
-def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Tensor]:
+def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Shaped[Tensor, "*_numbers"]]:
     """The numbers every step but the gathers needs. Windows of the same make (one gate a wire) are built together."""
     built: dict[int, Tensor] = {}
     for width, steps, members in script.alike:
@@ -181,7 +181,7 @@ def kron_windows(factors: Shaped[Tensor, "m k rows rows"]) -> Shaped[Tensor, "m 
     return factors[:, 0]
 
 
-def tensor_of(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor | None:
+def tensor_of(circuit: Circuit, step: Step, bases: GateMatrices) -> Shaped[Tensor, "*numbers"] | None:
     """The numbers a step needs: a window's matrix, a phase vector, or one gate's matrices."""
     if step.kind == "dense":
         assert step.window is not None
@@ -198,14 +198,16 @@ def tensor_of(circuit: Circuit, step: Step, bases: GateMatrices) -> Tensor | Non
     return None
 
 
-def kron(a: Tensor, b: Tensor) -> Tensor:
+def kron(a: Shaped[Tensor, "k k"], b: Shaped[Tensor, "m m"]) -> Shaped[Tensor, "km km"]:
     """The Kronecker product of two windows' matrices."""
     dtype = torch.promote_types(a.dtype, b.dtype)
     product = a.to(dtype)[:, None, :, None] * b.to(dtype)[None, :, None, :]
     return product.reshape(a.shape[0] * b.shape[0], -1)
 
 
-def cluster_matrix(circuit: Circuit, wires: tuple[int, ...], members: tuple[int, ...], bases: GateMatrices) -> Tensor:
+def cluster_matrix(
+    circuit: Circuit, wires: tuple[int, ...], members: tuple[int, ...], bases: GateMatrices
+) -> Shaped[Tensor, "size size"]:
     """The product of a cluster's gates as one matrix on its wires."""
     out: Tensor | None = None
     k = len(wires)

@@ -99,7 +99,9 @@ def unitaries(circuit: Circuit, parameters: Float[Tensor, "count parameters"]) -
     return whole
 
 
-def block_matrices(circuit: Circuit, parameters: Tensor) -> dict[Block, Tensor]:
+def block_matrices(
+    circuit: Circuit, parameters: Float[Tensor, "count parameters"]
+) -> dict[Block, Shaped[Tensor, "count size size"]]:
     """The product ``(count, K, K)`` of every block's gates; blocks of the same make are multiplied out together."""
     bases = GateMatrices(circuit, parameters, None, batched_flags(circuit, parameters, None))
     alike: dict[tuple[tuple[str, tuple[int, ...]], ...], list[Block]] = {}
@@ -123,7 +125,7 @@ def block_matrices(circuit: Circuit, parameters: Tensor) -> dict[Block, Tensor]:
     return built
 
 
-def stacked(bases: GateMatrices, places: tuple[int, ...], axes: int) -> Tensor:
+def stacked(bases: GateMatrices, places: tuple[int, ...], axes: int) -> Shaped[Tensor, "gates count *matrix"]:
     """The base matrices (two ``axes``) or diagonals (one) of several gates: ``(gates, count or 1, ...)``."""
     stack = bases.stack(places)
     if stack is None:
