@@ -47,7 +47,7 @@ def _sought(todo: list[Job]) -> dict[Key, Job]:
 def _trial(job: Job, factor: float, search: Search) -> Job:
     steps = min(search.steps, job.training.steps)
     training = job.training.model_copy(update={"steps": steps, "evaluate_every": steps})
-    model = with_warmup(with_rates(job, factor).model, steps)
+    model = with_warmup(with_rates(job, factor).model, steps, job.training.steps)
     name = f"{job.model_name} rates ×{factor:g}"
     return replace(job, model=model, model_name=name, training=training, seed=search.seed)
 

@@ -14,6 +14,8 @@ from qattn.core.measurement import Overlap
 from qattn.core.states import random_states
 from qattn.lm.base import RegisterLM
 
+COHERENCE_LOST = "coherence is lost on the way: the register has no state vector"
+"""Why a register has no state map, unless its model says otherwise (``without_state_map``)."""
 OF_VECTORS = ("norm_drift", "inner_product_drift", "linearity", "reversal")
 
 
@@ -48,7 +50,7 @@ def _audit(model: Any, tokens: Tensor, generator: torch.Generator) -> dict[str, 
             reasons["completeness"] = "softmax is no measurement: there are no effects to sum"
         state_map = model.state_map(tokens)
         if state_map is None:
-            reasons |= dict.fromkeys(OF_VECTORS, "coherence is lost on the way: the register has no state vector")
+            reasons |= dict.fromkeys(OF_VECTORS, getattr(model, "without_state_map", COHERENCE_LOST))
         else:
             evolve, unevolve, shape, field = state_map
             a, b = (random_states(shape, field, generator=generator, dtype=dtype) for _ in range(2))

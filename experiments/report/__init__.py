@@ -22,6 +22,7 @@ TITLES = {
     "price": "The price by model, split into unitary evolution and Born readout, with intervals",
     "sweeps": "Final result against the number in which models differ",
 }
+SCALING = "Loss against parameters by number of training tokens, with fitted laws"
 LADDER = "Final result by rung of the ladder, with interval bars and the best classical model"
 
 
@@ -61,7 +62,12 @@ def write(
         drawing = svg(figure)
         write_bytes(out / "figures" / "ladder.svg", drawing)
         opening = inline(drawing, "ladder", LADDER)
-    page = html(summary, runs, tasks, inlined, opening, Made(experiment_yaml, environment, command))
+    laws = {}
+    for i, (text, figure) in enumerate(draw_laws(summary).items()):
+        drawing = svg(figure)
+        write_bytes(out / "figures" / f"scaling-{_slug(text, i, list(draw_laws(summary)))}.svg", drawing)
+        laws[text] = inline(drawing, f"scaling-{i}", f"{SCALING}: {text}")
+    page = html(summary, runs, tasks, inlined, opening, Made(experiment_yaml, environment, command), laws)
     return write_text(out / "report.html", page)
 
 
@@ -98,6 +104,19 @@ def draw(summary: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[
         if swept:
             drawn[name]["sweeps"] = ladder.sweeps(task, swept)
     return drawn
+
+
+def draw_laws(summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """The figure of the scaling laws of every text that has them."""
+    from experiments.report.figures import styles
+    from experiments.report.scaling_figure import scaling
+
+    look = styles(name for task in summary["tasks"].values() for name in task["models"])
+    texts = dict.fromkeys(law["text"] for law in summary["scaling"])
+    return {
+        text: scaling([law for law in summary["scaling"] if law["text"] == text], summary["tasks"], look)
+        for text in texts
+    }
 
 
 def _slug(task: str, place: int, names: list[str]) -> str:

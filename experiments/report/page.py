@@ -30,8 +30,10 @@ def html(
     figures: Mapping[str, Mapping[str, str]],
     opening: str | None,
     made: Made,
+    laws: Mapping[str, str] | None = None,
 ) -> str:
-    """``report.html``. ``figures[task]`` maps the names of figures to inline SVG, ``opening`` is that of the ladder."""
+    """``report.html``. ``figures[task]`` maps the names of figures to inline SVG, ``opening`` is that of the ladder,
+    ``laws[text]`` those of scaling laws."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -51,6 +53,7 @@ def html(
         answers=answer(summary),
         opening=None if opening is None else Markup(opening),
         ladder=rows(summary),
+        laws={text: Markup(drawing) for text, drawing in (laws or {}).items()},
         prices={name: price(name, task) for name, task in summary["tasks"].items()},
         splits={
             name: [

@@ -31,7 +31,8 @@ Variations = dict[str, Annotated[list[Any], Field(min_length=1)]]
 
 
 class TaskTraining(Strict):
-    """What is different in the training on one task, for every model. A warm-up is at most a tenth of its steps."""
+    """What is different in the training on one task, for every model. A warm-up is at most a tenth of its steps, or
+    as large a share of them as it is of `training.steps`."""
 
     steps: PositiveInt | None = None
     """Updates of the parameters; null is `training.steps`."""

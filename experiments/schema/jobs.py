@@ -138,16 +138,17 @@ def jobs(experiment: Experiment) -> list[Job]:
 
 
 def job(experiment: Experiment, task_name: str, model_name: str, seed: int) -> Job:
-    """One run. On a task with its own steps a warm-up is at most a tenth of them."""
+    """One run. On a task with its own steps a warm-up is as :func:`with_warmup` has it."""
     training, model = experiment.training.of(task_name), experiment.models[model_name]
     if training.steps != experiment.training.steps:
-        model = with_warmup(model, training.steps)
+        model = with_warmup(model, training.steps, experiment.training.steps)
     return Job(task_name, experiment.tasks[task_name], model_name, model, training, seed)
 
 
-def with_warmup(model: ModelConfig, steps: int) -> ModelConfig:
-    """The model with a warm-up of at most a tenth of ``steps``."""
-    warmup = min(model.optimizer.warmup or 0, steps // 10)
+def with_warmup(model: ModelConfig, steps: int, of: int) -> ModelConfig:
+    """The model with a warm-up for ``steps`` instead of ``of``: at most a tenth of them, or the share that it was."""
+    written = model.optimizer.warmup or 0
+    warmup = max(min(written, steps // 10), min(written, written * steps // of))
     return model.model_copy(update={"optimizer": model.optimizer.model_copy(update={"warmup": warmup})})
 
 

@@ -153,7 +153,7 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     yield from (_at(("comparison",), clash) for clash in file.comparison.clashes())
     yield from _by_task(file.training, [task.name for task in tasks])
     yield from _search(file)
-    yield from _same(tasks)
+    yield from _same([task for task in tasks if not _at_its_own_size(task.name, file)])
     yield from _same([Variant(m.name, _full_model(m.config, file.training), m.origin, m.varied) for m in models])
     names, task_names = [model.name for model in models], [task.name for task in tasks]
     yield from _twins(models)
@@ -295,6 +295,12 @@ def _contradiction(clash: Clash, variant: Variant[Any]) -> Contradiction:
 def _at(place: KeyPath, clash: Clash) -> Contradiction:
     key, expected, got, others = clash
     return Contradiction((*place, key), f"expected {expected}, got {got}", tuple((*place, other) for other in others))
+
+
+def _at_its_own_size(task: str, file: ExperimentFile) -> bool:
+    """Whether a task is told apart by its steps, batch or size of the models: the axes of a scaling law."""
+    sizes = file.comparison.size
+    return task in file.training.tasks and isinstance(sizes, dict) and task in sizes
 
 
 def _same(entries: list[Variant[Any]]) -> Iterator[Contradiction]:

@@ -21,6 +21,7 @@ from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.comparisons import conclude
 from experiments.stats.price_split import price
 from experiments.stats.published import against_published
+from experiments.stats.scaling import scaling_laws
 from experiments.stats.seed_pairs import fewest, pair_by_seed
 from experiments.stats.statistics import t_interval
 
@@ -69,6 +70,7 @@ def summarise(
         **finite(about or {}),
         "comparison": options,
         "tasks": {},
+        "scaling": [],
         "failed": [],
         "collapsed": [],
     }
@@ -79,6 +81,7 @@ def summarise(
         entry["split"] = price(entry, summary["twins"], options["confidence"])
         stated, level = options.get("published") or [], options["confidence"]
         summary["tasks"][task]["published"] = against_published(stated, task, len(names) == 1, mine, level)
+    summary["scaling"] = scaling_laws(summary["tasks"], runs, options["confidence"])
     tests = [test for task in summary["tasks"].values() for test in task["tests"]]
     conclude(tests, options["confidence"], options["equivalence"])
     summary["failed"] = [

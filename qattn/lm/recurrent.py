@@ -136,6 +136,13 @@ class UnitaryRecurrentLM(RegisterLM):
         """The inverse: the same gates backwards."""
         return self.transition.inverse(phi, gates)
 
+    @property
+    def without_state_map(self) -> str:
+        """Why a classical twin has no state map."""
+        if self.config.transition == "linear":
+            return "a free linear map per token, after which the state is normalised, is no unitary"
+        return "a stochastic matrix per token moves probabilities: there is no state vector"
+
     def state_map(self, tokens: Int[Tensor, "batch time"]) -> StateMap | None:
         """The unitaries of a batch of whole texts, one register per text; None for a classical twin."""
         if self.config.transition in TWINS:

@@ -88,6 +88,8 @@ def test_the_audit_says_what_each_rung_gives_up(on_text: Path) -> None:
     assert audits["mean_field"]["linearity"] > 1e-3
     assert max(audits["mean_field"][key] for key in ("norm_drift", "reversal", "completeness")) < 1e-5
     assert "no state vector" in audits["dephased"]["reasons"]["norm_drift"]
+    assert "is no unitary" in audits["linear"]["reasons"]["reversal"]
+    assert "moves probabilities" in audits["stochastic"]["reasons"]["reversal"]
     assert audits["overlap"]["completeness"] > 0.01
     assert audits["overlap"]["frame_ratio"] > 1
     for name in ("softmax", "softmax register"):

@@ -17,7 +17,7 @@ from experiments.lm.results_schema import load
 from experiments.runs.json_files import read_json
 from experiments.schema import jobs, load_experiment
 from experiments.schema.experiment import Search
-from experiments.schema.jobs import identities
+from experiments.schema.jobs import identities, with_warmup
 from tests.experiments.tiny import experiment
 
 SEARCH = ("training.search={factors: [0.25, 4], steps: 6}", "training.steps=8", "training.evaluate_every=8", "seeds=1")
@@ -43,6 +43,16 @@ def test_the_least_loss_wins_a_failed_trial_never_does_and_of_equal_ones_the_rat
     assert {model: one["factor"] for model, one in found.items()} == {"a": 2.0, "b": 1.0, "tied": 1.0, "lost": 1.0}
     assert [one["at_edge"] for one in found.values()] == [True, False, False, False]
     assert "every trial failed" in found["lost"]["reason"]
+
+
+def test_a_long_warm_up_keeps_its_share_in_a_trial_and_a_short_one_is_a_tenth_at_most(tmp_path: Path) -> None:
+    for written, expected in ((4, 3), (8, 6), (0, 0)):  # of 8 steps, in a trial of 6
+        one = experiment(tmp_path, *SEARCH, f"training.optimizer.warmup={written}")
+        assert one.training.search is not None
+        found = {job.model.optimizer.warmup for job in trials(jobs(one), one.training.search).values()}
+        assert found == {expected}
+    model = jobs(experiment(tmp_path, "training.steps=2000", "training.optimizer.warmup=100"))[0].model
+    assert with_warmup(model, 300, 2000).optimizer.warmup == 30
 
 
 def test_every_model_that_trains_has_the_same_budget_on_a_seed_of_its_own(tmp_path: Path) -> None:
