@@ -16,7 +16,9 @@ from experiments.studies.atlas.entries import ENTRIES
 SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "backpropagation": ("holds", ("networks=20",)),
     "costs": ("holds", ("lengths=[64, 128, 256]",)),
+    "hallucination": ("holds", ("people=60", "days=5", "sentences=150", "steps=10", "repeats=1")),
     "intertwined_contexts": ("fails", ("pairs=20",)),
+    "lag_system": ("holds", ("width=10", "generations=3", "steps=3", "repeats=1")),
     "likelihood": ("holds", ("fresh=20000", "lengths=[300, 1000, 3000]", "repeats=6")),
     "no_cloning": ("holds", ("states=5", "dimensions=[2, 3]")),
     "positions": ("holds", ("length=512", "dim=16")),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from experiments.studies.atlas.entries.backpropagation import Backpropagation
 from experiments.studies.atlas.entries.costs import Costs
+from experiments.studies.atlas.entries.hallucination import Hallucination
 from experiments.studies.atlas.entries.intertwined_contexts import IntertwinedContexts
+from experiments.studies.atlas.entries.lag_system import LagSystem
 from experiments.studies.atlas.entries.likelihood import Likelihood
 from experiments.studies.atlas.entries.no_cloning import NoCloning
 from experiments.studies.atlas.entries.positions import Positions
@@ -21,7 +23,9 @@ ENTRIES: dict[str, type[Entry]] = {
     "costs": Costs,
     "positions": Positions,
     "token_autoencoder": TokenAutoencoder,
+    "hallucination": Hallucination,
     "intertwined_contexts": IntertwinedContexts,
+    "lag_system": LagSystem,
     "likelihood": Likelihood,
     "no_cloning": NoCloning,
     "quasi_dimensions": QuasiDimensions,
