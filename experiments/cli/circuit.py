@@ -100,20 +100,20 @@ def listing(as_json: JsonOption = False) -> None:
 
     Example: `qattn circuit list`
     """
-    from qattn.circuits.ir.ansatz import ANSATZE
+    from experiments.studies.circuits import usable_ansatze
     from qattn.circuits.ir.circuit import CHANNELS
     from qattn.circuits.ir.gates import GATES, VARIADIC
     from qattn.circuits.simulate.pennylane_device import known_devices
 
-    devices = ["fast", *known_devices()]
+    devices, known = ["fast", *known_devices()], usable_ansatze()
     if as_json:
         ansaetze = {
-            name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in ANSATZE.items()
+            name: {"source": a.source, "parameters_4_qubits_1_layer": a.n_params(4, 1)} for name, a in known.items()
         }
         gates = [*GATES, *VARIADIC]
         say({"ansaetze": ansaetze, "gates": gates, "channels": list(CHANNELS), "devices": devices}, True)
         return
-    for name, a in ANSATZE.items():
+    for name, a in known.items():
         print(f"{name:26s} {a.n_params(4, 1):4d} parameters (4 qubits, 1 layer)  {a.source}")
     print("gates:", ", ".join((*GATES, *VARIADIC)))
     print("noise channels:", ", ".join(CHANNELS))
@@ -289,7 +289,8 @@ def compiled(
 
     Example: `qattn circuit compile rotation.npy --how givens --out rotation.qasm`
     """
-    from experiments.studies.circuits import compile_file, compile_run, numbers
+    from experiments.studies.circuit_compile import compile_file, compile_run
+    from experiments.studies.circuits import numbers
 
     levels = numbers(strengths, "--strengths") if strengths else []
     if source.is_dir():

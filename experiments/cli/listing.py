@@ -59,21 +59,19 @@ def hypergraphs() -> Rows:
 
 
 def ansatze() -> Rows:
-    """The ansätze with their number of parameters and sources."""
-    from importlib.metadata import entry_points
-
-    from qattn.circuits.ir.ansatz import ANSATZE, ENTRY_POINTS, find
+    """The ansätze with their number of parameters and sources, those of installed packages included."""
+    from qattn.circuits.ir.ansatz import find, names
 
     rows: Rows = []
-    for point in entry_points(group=ENTRY_POINTS):
+    for name in names():
         try:
-            find(point.name)
-        except ValueError as error:
-            rows.append({"name": point.name, "about": str(error)})
-    return rows + [
-        {"name": name, "about": f"{ansatz.n_params(4, 1)} parameters on 4 qubits, 1 layer; {ansatz.source}"}
-        for name, ansatz in ANSATZE.items()
-    ]
+            ansatz = find(name)
+        except ValueError as error:  # of another package
+            rows.append({"name": name, "about": str(error)})
+            continue
+        about = f"{ansatz.n_params(4, 1)} parameters on 4 qubits, 1 layer; {ansatz.source}"
+        rows.append({"name": name, "about": about})
+    return rows
 
 
 LISTINGS: dict[str, Callable[[], Rows]] = {

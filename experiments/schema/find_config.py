@@ -13,8 +13,9 @@ from experiments.errors import UserError
 from experiments.located.error_messages import suggestion
 from experiments.located.yaml_positions import Loaded, Override, load_located, validated
 from experiments.located.yaml_source import Document, Mark
+from experiments.schema.contradictions import contradictions
 from experiments.schema.experiment import ExperimentFile
-from experiments.schema.resolve import Experiment, contradictions, resolve
+from experiments.schema.resolve import Experiment, resolve
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -181,6 +181,23 @@ class SelectedModel(ControlledModel):
         return {**self.control_rates(), "mixers": 4e-3, "readout": 4e-3}
 
 
+USUAL_MIXERS = ("HeisenbergRing", "StronglyEntanglingLayers", "HardwareEfficient", "Brickwork")
+"""What can be a mixer for sure; of anything else, also of what packages declare, the circuits' own registry knows."""
+
+
+def no_mixer(ansatz: str, qubits: int) -> str:
+    """Why an ansatz cannot be a mixer of so many qubits; empty where it can. Imports torch and the circuits."""
+    from qattn.circuits.ir.ansatz import build
+
+    try:
+        circuit = build(ansatz, qubits, 1)
+    except ValueError as error:
+        return str(error)
+    if circuit.n_inputs:
+        return f"{ansatz}, which reads data"
+    return "" if circuit.n_parameters else f"{ansatz}, which has no parameters to learn"
+
+
 class CircuitModel(ControlledModel):
     """Rung 3: rung 2 on qubits, mixers and angle layers made of gates; the text sets the angles anew in every layer."""
 
@@ -195,9 +212,10 @@ class CircuitModel(ControlledModel):
     """Wires of the register; its dimension 2^qubits is at least the vocabulary with readout `projective`."""
     layers: PositiveInt = 6
     """Number of angle layers, each followed by a mixer."""
-    ansatz: Literal["HeisenbergRing", "StronglyEntanglingLayers", "HardwareEfficient", "Brickwork"] = "HeisenbergRing"
-    """Gates of a mixer. `HeisenbergRing`: RX, RY, RZ on every wire and XX, YY, ZZ couplings around a ring, the identity
-    at zero. The others have fixed CNOT or CZ gates and start far from it."""
+    ansatz: str = "HeisenbergRing"
+    """Gates of a mixer: any ansatz of `qattn list ansatze` that reads no data, an installed package's too.
+    `HeisenbergRing`: RX, RY, RZ on every wire and XX, YY, ZZ couplings around a ring, the identity at zero.
+    `StronglyEntanglingLayers`, `HardwareEfficient` or `Brickwork` have fixed CNOT or CZ gates and start far from it."""
     depth: PositiveInt = 1
     """Repetitions of the ansatz within a mixer."""
     pairs: Literal["ring", "all"] = "all"
@@ -235,6 +253,9 @@ class CircuitModel(ControlledModel):
         if self.rank is not None and self.readout != "povm":
             got = f"readout: {self.readout}, which has no rank; remove rank"
             yield "rank", "readout: povm beside it", got, ("readout",)
+        reason = "" if self.ansatz in USUAL_MIXERS else no_mixer(self.ansatz, self.qubits)
+        if reason:
+            yield "ansatz", "one of `qattn list ansatze` that reads no data", reason, ("qubits",)
 
     def widths(self) -> dict[str, int]:
         widths = super().widths()  # none of them the register's, so that the embedding is the coarse one

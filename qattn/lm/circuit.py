@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from qattn.circuits.ir.ansatz import build, find, ring_pairs
+from qattn.circuits.ir.ansatz import build, find
+from qattn.circuits.ir.ansatz_layers import ring_pairs
 from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef, gate
 from qattn.circuits.ir.gates import complex_of
 from qattn.circuits.simulate.statevector import run

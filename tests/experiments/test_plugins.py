@@ -171,3 +171,43 @@ def test_mistakes_from_python_are_the_sentences_of_a_file() -> None:
 def test_our_own_names_cannot_be_taken() -> None:
     with pytest.raises(ValueError, match="kind 'lstm' is taken"):
         register(LstmModel)
+
+
+def circuit_models(ansatz: str) -> Any:
+    model = {"kind": "circuit", "qubits": 3, "heads": 2, "ansatz": ansatz}
+    return make_experiment(task={"kind": "parity"}, models={"a": model, "b": {"kind": "lstm"}}).models["a"]
+
+
+def test_an_ansatz_of_a_package_makes_the_mixers_of_a_circuit_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from qattn.circuits.ir.ansatz import ANSATZE
+
+    install(tmp_path, "their-circuits", "[qattn.ansaetze]\nYChain = qattn_example.quantum:Y_CHAIN\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    try:
+        model = circuit_models("YChain").build(4, 8, torch.Generator().manual_seed(0))
+    finally:
+        ANSATZE.pop("YChain", None)
+    names = {op.name for op in model.mixer.operations}
+    assert names == {"RY", "CZ"}
+    assert torch.allclose(model(torch.tensor([[0, 1, 2]])).exp().sum(-1), torch.ones(1, 3), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ansatz", "reason"),
+    [
+        ("HeisenbergRng", "unknown ansatz 'HeisenbergRng'; did you mean HeisenbergRing?"),
+        ("QAOAEmbedding", "QAOAEmbedding, which reads data"),
+        ("Permutation", "Permutation, which has no parameters to learn"),
+    ],
+)
+def test_what_is_no_mixer_says_why(ansatz: str, reason: str) -> None:
+    with pytest.raises(UserError) as told:
+        circuit_models(ansatz)
+    assert str(told.value) == (
+        f"the experiment: models.a.ansatz: expected one of `qattn list ansatze` that reads no data, got {reason}"
+    )

@@ -22,7 +22,8 @@ from qattn.circuits.compile.synthesis import (
     t_count,
     unary_block,
 )
-from qattn.circuits.ir.ansatz import build, butterfly_pairs
+from qattn.circuits.ir.ansatz import build
+from qattn.circuits.ir.ansatz_layers import butterfly_pairs
 from qattn.circuits.ir.circuit import Circuit
 from qattn.circuits.simulate import statevector
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM

@@ -10,16 +10,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 
 import numpy as np
 from jaxtyping import Float
 
-from qattn.circuits.ir.circuit import Angle, Circuit, Operation, ParameterRef, gate
+from qattn.circuits.ir.ansatz_layers import (
+    Take,
+    basic_entangler,
+    brickwork,
+    butterfly,
+    butterfly_pairs,
+    givens_pyramid,
+    hadamards,
+    hardware_efficient,
+    heisenberg,
+    pairs,
+    permutation,
+    qaoa,
+    qaoa_embedding,
+    qaoa_features,
+    ring_pairs,
+    rotations,
+    ry_each,
+    simplified_two_design,
+    strongly_entangling,
+    unary_start,
+)
+from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef
 from qattn.circuits.ir.encode import angle_encoding
 from qattn.circuits.ir.sim2019 import SIM_LAYERS, sim_before, sim_shape
 
-Take = Callable[[], ParameterRef]  # hands out the next trainable parameter
 Shape = dict[str, tuple[int, ...]]
 MOST_GATES = 10**6
 
@@ -40,155 +62,6 @@ class Ansatz:
     def n_params(self, qubits: int, layers: int) -> int:
         """The number of its parameters."""
         return sum(math.prod(s) for s in self.shape(qubits, layers).values())
-
-
-def ring(n: int, step: int = 1) -> list[tuple[int, int]]:
-    """Pairs (i, i + step) around a ring."""
-    return [(i, (i + step) % n) for i in range(n)]
-
-
-def bricks(n: int, parity: int) -> list[tuple[int, int]]:
-    """Neighbouring pairs that begin at even (parity 0) or odd (1) wires."""
-    return [(i, i + 1) for i in range(parity, n - 1, 2)]
-
-
-def strongly_entangling(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """Rot on every wire, CNOTs around a ring whose step grows from layer to layer."""
-    for w in range(n):
-        yield gate("Rot", w, take(), take(), take())
-    if n > 1:
-        for c, t in ring(n, index % (n - 1) + 1):
-            yield gate("CNOT", c, t)
-
-
-def basic_entangler(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """RX on every wire, CNOTs around a ring."""
-    for w in range(n):
-        yield gate("RX", w, take())
-    for c, t in ring(n) if n > 2 else bricks(n, 0):
-        yield gate("CNOT", c, t)
-
-
-def ry_each(n: int, take: Take) -> Iterator[Operation]:
-    """RY on every wire."""
-    for w in range(n):
-        yield gate("RY", w, take())
-
-
-def simplified_two_design(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """CZ and two RY on the even pairs, then on the odd ones."""
-    for a, b in bricks(n, 0) + bricks(n, 1):
-        yield gate("CZ", a, b)
-        yield gate("RY", a, take())
-        yield gate("RY", b, take())
-
-
-def qaoa_features(n: int, take: Take | None = None) -> Iterator[Operation]:
-    """Input k as an RX on wire k."""
-    for w in range(n):
-        yield gate("RX", w, ParameterRef(w, "inputs"))
-
-
-def qaoa_embedding(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """The features, ZZ rotations around a ring, RY on every wire."""
-    yield from qaoa_features(n)
-    for a, b in ring(n) if n > 2 else bricks(n, 0):
-        yield Operation("MultiRZ", (a, b), (take(),))
-    yield from ry_each(n, take)
-
-
-def qaoa(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """The cost of MaxCut on a ring, then the transverse field; one angle each."""
-    cost, mixer = take(), take()
-    for a, b in ring(n) if n > 2 else bricks(n, 0):
-        yield gate("IsingZZ", a, b, cost)
-    for w in range(n):
-        yield gate("RX", w, mixer)
-
-
-def hadamards(n: int, take: Take) -> Iterator[Operation]:
-    """A Hadamard on every wire."""
-    for w in range(n):
-        yield gate("Hadamard", w)
-
-
-def rotations(n: int, take: Take) -> Iterator[Operation]:
-    """RY and RZ on every wire."""
-    for w in range(n):
-        yield gate("RY", w, take())
-        yield gate("RZ", w, take())
-
-
-def hardware_efficient(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """Rotations on every wire, CZ along the line."""
-    yield from rotations(n, take)
-    for a, b in bricks(n, 0) + bricks(n, 1):
-        yield gate("CZ", a, b)
-
-
-def brickwork(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """Rot on every wire, CNOTs on even pairs and odd pairs in turn."""
-    for w in range(n):
-        yield gate("Rot", w, take(), take(), take())
-    for a, b in bricks(n, index % 2):
-        yield gate("CNOT", a, b)
-
-
-def pyramid_pairs(n: int) -> list[tuple[int, int]]:
-    """Nearest-neighbour pairs of the Givens pyramid, n(n-1)/2 of them (Reck 1994; Clements 2016 for the depth)."""
-    return [(i, i + 1) for last in range(n - 1, 0, -1) for i in range(last)]
-
-
-def givens_pyramid(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """RBS gates in the order of ``pyramid_pairs``."""
-    for a, b in pyramid_pairs(n):
-        yield gate("SingleExcitation", a, b, take())
-
-
-def butterfly_pairs(n: int) -> list[tuple[int, int]]:
-    """Pairs (i, i + s) for strides s = n/2, n/4, ..., 1: n/2 log2(n) of them for a power of two."""
-    strides = [2**k for k in reversed(range((n - 1).bit_length()))]
-    return [(i, i + s) for s in strides for i in range(n - s) if not i // s % 2]
-
-
-def butterfly(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """RBS gates in the order of ``butterfly_pairs``."""
-    for a, b in butterfly_pairs(n):
-        yield gate("SingleExcitation", a, b, take())
-
-
-def unary_start(n: int, take: Take) -> Iterator[Operation]:
-    """The one excitation, on wire 0."""
-    yield gate("PauliX", 0)
-
-
-def permutation(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """A fixed shuffle of basis states: X, CNOT and Toffoli on wires drawn from a generator seeded by the layer's
-    number."""
-    rng = np.random.default_rng(index)
-    for name, size in (("PauliX", 1), ("CNOT", 2), ("Toffoli", 3)):
-        if size <= n:
-            yield gate(name, *(int(w) for w in rng.choice(n, size, replace=False)))
-
-
-def ring_pairs(n: int) -> list[tuple[int, int]]:
-    """Neighbours on a ring: the even pairs, the odd ones, then the pair that closes it."""
-    return bricks(n, 0) + bricks(n, 1) + ([(0, n - 1)] if n > 2 else [])
-
-
-def heisenberg(n: int, index: int, take: Take) -> Iterator[Operation]:
-    """One Trotter step of a Heisenberg ring, every field and every coupling free; at zero it is the identity."""
-    for w in range(n):
-        for name in ("RX", "RY", "RZ"):
-            yield gate(name, w, take())
-    for a, b in ring_pairs(n):
-        for name in ("IsingXX", "IsingYY", "IsingZZ"):
-            yield gate(name, a, b, take())
-
-
-def pairs(n: int) -> int:
-    """n(n−1)/2."""
-    return n * (n - 1) // 2
 
 
 ENTRY_POINTS = "qattn.ansaetze"
@@ -269,16 +142,31 @@ ANSATZE: dict[str, Ansatz] = {
 
 
 def find(name: str) -> Ansatz:
-    """The ansatz of a name: one of ours, or one that an installed package declares as an entry point.
+    """The ansatz of a name: one of ours, a registered one, or one that an installed package declares as an entry point.
 
     Raises ``ValueError`` for an unknown name, and for a package whose ansatz cannot be used.
     """
     if name not in ANSATZE:
         declared = entry_points(group=ENTRY_POINTS, name=name)
         if not declared:
-            raise ValueError(f"unknown ansatz {name!r}; known are {', '.join(ANSATZE)}")
+            near = get_close_matches(name, names(), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names())}"
+            raise ValueError(f"unknown ansatz {name!r}; {hint}")
         ANSATZE[name] = _declared(next(iter(declared)))
     return ANSATZE[name]
+
+
+def names() -> list[str]:
+    """Every name that :func:`find` knows, ours first; a declared one need not be usable."""
+    return list(dict.fromkeys([*ANSATZE, *sorted(point.name for point in entry_points(group=ENTRY_POINTS))]))
+
+
+def register(ansatz: Ansatz) -> Ansatz:
+    """Make an ansatz known by its name in this process. Raises ``ValueError`` for a name that is taken."""
+    if ansatz.name in ANSATZE:
+        raise ValueError(f"ansatz {ansatz.name!r} is taken: give it another name")
+    ANSATZE[ansatz.name] = ansatz
+    return ansatz
 
 
 def _declared(point: EntryPoint) -> Ansatz:
@@ -330,4 +218,4 @@ def draw_parameters(name: str, qubits: int, layers: int, seed: int) -> Float[np.
     return np.random.default_rng(seed).uniform(0, 2 * np.pi, find(name).n_params(qubits, layers))
 
 
-__all__ = ["ANSATZE", "Angle", "Ansatz", "build", "draw_parameters", "find"]
+__all__ = ["ANSATZE", "ENTRY_POINTS", "Ansatz", "Take", "build", "draw_parameters", "find", "names", "register"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 
-from qattn.circuits.ir.circuit import Operation, ParameterRef, gate
+from qattn.circuits.ir.ansatz_layers import Take
+from qattn.circuits.ir.circuit import Operation, gate
 
-Take = Callable[[], ParameterRef]
 Layer = Callable[[int, int, Take], Iterator[Operation]]
 
 
