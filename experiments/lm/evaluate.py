@@ -102,6 +102,18 @@ def answers(
     return torch.cat(hits), torch.cat(counts)
 
 
+def right_share(model: nn.Module, windows: list[Batch], batch: int = 64) -> float:
+    """The mean probability of the right answer over all targets that count: how often an answer *drawn* from the model
+    is right. Sums in float64. Raises ``ValueError`` where no target counts.
+    """
+    total, count = 0.0, 0
+    for log_probs, targets in predictions(model, windows, batch):
+        asked = targets != IGNORED
+        total += (-token_nats(log_probs, targets)).double().exp()[asked].sum().item()
+        count += int(asked.sum())
+    return total / _some(count)
+
+
 def _some(count: int) -> int:
     if not count:
         raise ValueError("there is no target to measure on: every one is ignored")

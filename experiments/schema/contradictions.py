@@ -49,6 +49,7 @@ def contradictions(file: ExperimentFile, path: Path) -> Iterator[Contradiction]:
     yield from _same([Variant(m.name, full_model(m.config, file.training), m.origin, m.varied) for m in models])
     names, task_names = [model.name for model in models], [task.name for task in tasks]
     yield from _twins(models)
+    yield from _learners(models, task_names)
     yield from _comparison(file.comparison, models, task_names)
     yield from _published(file, names, task_names)
     if isinstance(file.seeds, int) and file.seeds > MOST_SEEDS:
@@ -73,6 +74,19 @@ def _twins(models: list[Variant[ModelConfig]]) -> Iterator[Contradiction]:
             yield Contradiction(place, text, (("models",),))
         elif (wrong := problem(model.config, original, configs)) is not None:
             yield Contradiction(place, wrong, (("models", original),))
+
+
+def _learners(models: list[Variant[ModelConfig]], tasks: list[str]) -> Iterator[Contradiction]:
+    """Models of tasks that do not exist, and tasks that no model learns."""
+    for model in models:
+        for index, name in enumerate(model.config.tasks or ()):
+            if name not in tasks:
+                text = f"expected the name of a task ({choices(tasks)}), got '{name}'{suggestion(name, tasks)}"
+                yield Contradiction((*model.place(("tasks",)), index), text, (("tasks",),))
+    for task in tasks:
+        if not any(model.config.learns(task) for model in models):
+            text = f"expected a model that learns task '{task}', got none; name it under a model's tasks, or remove it"
+            yield Contradiction(("tasks", task), text, (("models",),))
 
 
 def _comparison(

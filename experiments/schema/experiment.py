@@ -217,7 +217,7 @@ class ExperimentFile(Strict):
     tasks: dict[Name, AnyTask] | None = Field(default=None, min_length=1)
     """The tasks by name."""
     models: dict[Name, AnyModel] = Field(min_length=1)
-    """The models by name; each learns each task."""
+    """The models by name; each learns each task, or those that its `tasks` name."""
     training: Training = Training()
     """How every model is trained."""
     seeds: PositiveInt | Annotated[list[Seed], Field(min_length=1)] = 6

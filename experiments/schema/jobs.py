@@ -54,9 +54,9 @@ not part of its identity, so that folders from before are known again."""
 
 def _identifying(config: ModelConfig | TaskConfig) -> dict[str, Any]:
     """What identifies a model or a task: its fields, but those of :data:`ADDED` (and a z-loss of zero) at their old
-    values, and whose twin it is, which changes no result."""
+    values, and whose twin it is and which tasks it learns, which change no result."""
     added = ADDED.get(config.kind, {})
-    data = config.model_dump(mode="json", exclude={"twin_of"})
+    data = config.model_dump(mode="json", exclude={"twin_of", "tasks"})
     if not data.get("optimizer", {}).get("z_loss", True):
         del data["optimizer"]["z_loss"]  # came after version 0.1
     return {key: value for key, value in data.items() if key not in added or value != added[key]}
@@ -128,12 +128,14 @@ def _with_new_names(data: Any) -> Any:
 
 
 def jobs(experiment: Experiment) -> list[Job]:
-    """Every task × model × seed. All models of a seed come before the next seed, so that an early look is paired."""
+    """Every task × model × seed, but for tasks that a model does not learn. All models of a seed come before the next
+    seed, so that an early look is paired."""
     return [
         job(experiment, task_name, model_name, seed)
         for task_name in experiment.tasks
         for seed in experiment.seeds
-        for model_name in experiment.models
+        for model_name, model in experiment.models.items()
+        if model.learns(task_name)
     ]
 
 

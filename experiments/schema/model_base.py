@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from experiments.schema.audit_columns import OF_PREDICTIONS
 from experiments.schema.base import Kind, Name
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 RUNGS = ("", "0", "1", "2", "2s", "2r", "2i", "3", "4", "c")
 """The rungs of the ladder of physicality, from classical to discrete; "" is counts, below it."""
-NOT_FOR_THE_MODEL = {"kind", "optimizer", "twin_of"}
+NOT_FOR_THE_MODEL = {"kind", "optimizer", "twin_of", "tasks"}
 
 
 class ModelConfig(Kind):
@@ -43,8 +45,20 @@ class ModelConfig(Kind):
     twin_of: Name | tuple[Name, ...] = ()
     """The model, or models, beside which this one stands with one thing taken away: the Born rule, register, coherence
     or attention; or with another control. The report splits the price by it, the training does not depend on it."""
+    tasks: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    """The tasks that this model learns, by name, where an experiment has several; null is all of them."""
     optimizer: Optimizer = Optimizer()
     """Overrides `training.optimizer` field by field."""
+
+    @property
+    def states(self) -> int | None:
+        """Dimensions, or states, of all that the model carries from token to token; None where that is real numbers of
+        any precision, or the whole text."""
+        return None
+
+    def learns(self, task: str) -> bool:
+        """Whether the model is trained on the task of this name."""
+        return self.tasks is None or task in self.tasks
 
     @property
     def originals(self) -> tuple[str, ...]:

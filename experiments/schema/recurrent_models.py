@@ -92,6 +92,10 @@ class RecurrentModel(BornReadout):
                 got = f"transition: {self.transition}; remove {name}"
                 yield name, f"transition: {owner} beside it", got, ("transition",)
 
+    @property
+    def states(self) -> int | None:
+        return self.dim if self.control == "token" else None  # else the last tokens are carried beside the register
+
     def widths(self) -> dict[str, int]:
         fine = {"householder": "embedding", "cayley": "generators"}.get(self.transition, "rank")
         return {"dim": 1} if fine == "rank" and self.readout != "povm" else {"dim": 1, fine: 1}
@@ -143,6 +147,10 @@ class ClassicalRecurrentModel(BornReadout):
             got = "'softmax', which reads a state vector; probabilities are read by povm or projective"
             yield "readout", "transition: linear beside it", got, ("transition",)
 
+    @property
+    def states(self) -> int | None:
+        return self.dim
+
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
 
@@ -171,6 +179,10 @@ class PermutationModel(BornReadout):
     """Basis states."""
     temperature: Positive = 1.0
     """Of the relaxation to doubly stochastic matrices that the gradient goes through."""
+
+    @property
+    def states(self) -> int | None:
+        return self.dim
 
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1} if self.readout == "povm" else {"dim": 1}
@@ -208,6 +220,10 @@ class InstrumentModel(ModelConfig):
     """Share of every coherence lost after each token; 1 is the classical twin."""
     floor: bool = False
     """A learned depolarising channel before the readout."""
+
+    @property
+    def states(self) -> int | None:
+        return self.dim
 
     def widths(self) -> dict[str, int]:
         return {"dim": 1, "rank": 1}

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from experiments.plugins import Registry, kind_class
 from experiments.schema.base import Clash, Fraction, PositiveInt
+from experiments.schema.memory_tasks import RandomAccessTask
 from experiments.schema.sequence_tasks import (
     CopyingTask,
     DisambiguationTask,
@@ -119,6 +120,7 @@ _OWN: dict[str, type[TaskConfig]] = {
     "tomita": TomitaTask,
     "motzkin": MotzkinTask,
     "disambiguation": DisambiguationTask,
+    "random_access": RandomAccessTask,
 }
 
 TASKS = Registry("qattn.tasks", _OWN, kind_class(TaskConfig))

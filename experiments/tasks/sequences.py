@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from experiments.lm.contract import Batch
-from experiments.lm.evaluate import answers
+from experiments.lm.evaluate import answers, right_share
 from experiments.stats.accuracy import effective_examples
 from experiments.tasks.tokenizers import SymbolTokenizer
 
@@ -31,7 +31,10 @@ class SequenceTask:
     follow the length itself (an "=" sign, say). ``train_size`` None draws new sequences for ever; a number fixes so
     many. ``queries`` picks among the targets those that accuracy counts (None: all). ``chance`` and ``best`` are nats a
     target: of guessing knowing nothing, and the lowest achievable; ``guess`` is the accuracy of guessing. ``metric`` is
-    what judges: accuracy, or val_nats where even the best answer is often wrong.
+    what judges: accuracy, or val_nats where even the best answer is often wrong. ``whole`` is every sequence there is,
+    where they are few and equally likely: validation is then exact, and a batch of at least as many is all of them.
+    ``drawn``: an answer is drawn from the model's distribution, not its likeliest. ``bounds`` are theorems' values of
+    the metric by name, lines in the report.
     """
 
     name: str
@@ -51,6 +54,9 @@ class SequenceTask:
     notes: list[str] = field(default_factory=list)
     metric: str = "accuracy"
     characters_per_token: float | None = None
+    whole: tuple[Rows, Rows] | None = None
+    drawn: bool = False
+    bounds: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def tokenizer(self) -> SymbolTokenizer:
@@ -74,6 +80,8 @@ class SequenceTask:
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
         """New sequences, or rows of the fixed training set; the only user of the training stream."""
+        if self.whole is not None and size >= len(self.whole[0]):
+            return self._validation
         if self.train_size is not None:
             rows = torch.randint(self.train_size, (size,), generator=generator)
             return self._training[0][rows].long(), self._training[1][rows].long()
@@ -100,8 +108,12 @@ class SequenceTask:
         """Share of the asked targets that the likeliest token hits: on the training lengths, and on each test.
 
         ``accuracy`` is that of the last test, the hardest; of the validation split where there is no test. ``examples``
-        are effective numbers: the targets of one sequence are not independent.
+        are effective numbers: the targets of one sequence are not independent. Where answers are drawn it is the mean
+        probability of the right one, which has no error of sampling on a ``whole`` set.
         """
+        if self.drawn:
+            share = right_share(model, [self._validation])
+            return {"accuracy": share, "splits": {"validation": share}}
         sets = {"validation": self._validation}
         for index, (name, lengths) in enumerate(self.tests.items()):
             rng = np.random.default_rng([self.seed, 2, index])
@@ -130,11 +142,14 @@ class SequenceTask:
         return {
             "kind": self.kind, "vocab": self.vocab, "block": self.block, "tokenizer": "symbols", "metric": self.metric,
             "chance": self.chance, "best": self.best, "guess": self.guess, "floor": {},
-            "source": f"drawn from seed {self.seed}", "notes": notes,
+            "source": f"drawn from seed {self.seed}", "notes": notes, "bounds": self.bounds,
         }  # fmt: skip
 
     @cached_property
     def _validation(self) -> Batch:
+        if self.whole is not None:
+            inputs, targets = self.whole
+            return torch.from_numpy(inputs.astype(np.int64)), torch.from_numpy(targets.astype(np.int64))
         return self.sample(self.validation, self.lengths, np.random.default_rng([self.seed, 1]))
 
     @cached_property
