@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli.options import JsonOption, user_path
+from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -123,10 +123,9 @@ def listing(as_json: JsonOption = False) -> None:
 @circuit.command()
 def train(
     spec: SpecPath,
-    out: Annotated[
-        Path | None, typer.Option(parser=user_path, help="Folder for metrics, parameters and the resumable state.")
-    ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on from the state in --out.")] = False,
+    out: OutOption = None,
+    resume: ResumeOption = False,
+    fresh: FreshOption = False,
     check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many trainings, each from its own seed.")] = None,
     overrides: Sets = None,
@@ -134,17 +133,24 @@ def train(
 ) -> None:
     """Fit a circuit to what its file's `train` block asks.
 
+    With --out the training's state is kept there, and repeating the command continues, also with more steps.
+
     Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
     """
-    if resume and out is None:
-        raise UserError("--resume: expected --out with the folder to resume in, got none")
+    check_resume(resume, fresh)
+    if out is None and (resume or fresh):
+        raise UserError("--resume, --fresh: expected --out with the folder they are about, got none")
     file = load(spec, overrides, drawn=True)
     if file.train is None:
         raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
     from experiments.studies.circuit_training import train as run
 
     keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
+<<<<<<< HEAD
     say(run(spec, file.spec, keys, out, resume, check_gradients, quiet=as_json), as_json)
+=======
+    say(run(spec, read, keys, out, fresh, check_gradients, quiet=as_json), as_json)
+>>>>>>> 749f530 (Studies side by side: --workers for packing studies and word senses; circuit train continues as every verb does)
 
 
 @circuit.command()

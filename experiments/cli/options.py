@@ -27,10 +27,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable
 OutOption = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", parser=user_path, help="Write the results to this folder.")
 ]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default).")]
+OutFileOption = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", parser=user_path, help="Write the result to this file.")
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue what --out holds (the default for a folder).")]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Start over: forget what --out holds.")]
 WorkersOption = Annotated[
-    str | None, typer.Option("--workers", metavar="N", help="Train N runs side by side, one process each.")
+    str | None, typer.Option("--workers", metavar="N", help="Do N pieces of work side by side, one process each.")
 ]
 
 
@@ -38,6 +41,17 @@ def check_resume(resume: bool, fresh: bool) -> None:
     """Raises :class:`UserError` where a folder is to be continued and to be started over."""
     if resume and fresh:
         raise UserError("--resume --fresh: expected one of the two, got both")
+
+
+def check_workers(workers: str | None) -> int:
+    """How many pieces of work go on side by side; one where nothing is said.
+
+    Raises :class:`UserError` for what is no number of at least 1.
+    """
+    text = workers or "1"
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UserError(f"--workers {text}: expected a number of at least 1, got {text}")
+    return int(text)
 
 
 def print_json(data: Any) -> None:

@@ -10,7 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume, user_path
+from experiments.cli.options import (
+    FreshOption,
+    JsonOption,
+    OutFileOption,
+    OutOption,
+    ResumeOption,
+    WorkersOption,
+    check_resume,
+    check_workers,
+)
 from experiments.errors import UserError, blame
 
 packing = typer.Typer(
@@ -37,16 +46,16 @@ def optimize(
     seed: Annotated[
         int | None, typer.Option(help="Seed of every random number (0, or the saved search's).", show_default=False)
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(parser=user_path, help="File for the vectors (.npy), others beside it; default in runs/packings."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the state saved beside --out.")] = False,
+    out: OutFileOption = None,
+    resume: ResumeOption = False,
     beat_record: Annotated[bool, typer.Option("--beat-record", help="Do not stop at the shipped record.")] = False,
     constructions: Annotated[bool, typer.Option(help="Look among the explicit constructions first.")] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Find n lines of small coherence; print it beside the best bound and the record; save vectors and certificate.
+
+    --out is a .npy file (by default in runs/packings), with the certificate and the search's state beside it;
+    --resume continues from that state.
 
     Example: `qattn packing optimize --d 4 --n 13 --field complex`
     """
@@ -150,6 +159,7 @@ def capacity(
     out: OutOption = None,
     resume: ResumeOption = False,
     fresh: FreshOption = False,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """How many vectors fit: proved bounds from both sides and the largest explicit packing, at a point or as a study.
@@ -185,7 +195,9 @@ def capacity(
     check_resume(resume, fresh)
     path = _config_path(config)
     settings = load_packing(path, overrides or ())
-    result = run(settings, out or Path("runs", path.stem), tuple(vectors or ()), fresh=fresh, quiet=as_json)
+    side_by_side = check_workers(workers)
+    out = out or Path("runs", path.stem)
+    result = run(settings, out, tuple(vectors or ()), fresh=fresh, quiet=as_json, workers=side_by_side)
     if as_json:
         print(json.dumps(result, allow_nan=False))
     else:

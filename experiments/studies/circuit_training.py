@@ -11,6 +11,7 @@ OUT/seed-*/                  with several seeds, one such folder per seed
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -95,21 +96,24 @@ def unit_rows(points: np.ndarray) -> np.ndarray:
 
 
 def train(
-    source: Path, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool
+    source: Path, spec: Spec, keys: TrainKeys, out: Path | None, fresh: bool, check: bool, quiet: bool
 ) -> dict[str, Any]:
     """One training, or with ``keys.seeds`` above 1 one per seed, each in its folder, and their mean with an interval.
 
+    The same training in the same ``out`` resumes (``fresh`` starts over).
     Raises :class:`UserError` for an ``out`` folder that is in use, holds another training, or is damaged.
     """
     if keys.seeds > 1 and keys.task != "classification" and (spec.given is None or bool(spec.given.all())):
         raise UserError(f"{source}: train.seeds: from given parameters all trainings are the same: drop one of the two")
     with hold(out):
+        if out is not None and fresh:
+            with blame(source):
+                fit_for(spec, keys)  # what cannot be trained deletes nothing
+            clear(out)
         if keys.seeds == 1:
-            return train_one(source, spec, keys, out, resume, check, quiet)
-        if out is not None and ((out / SETTINGS).exists() or ((out / RESULT).exists() and not resume)):
-            raise UserError(
-                f"{out}: holds a training already; take a new --out folder, or add --resume to the same seeds"
-            )
+            return train_one(source, spec, keys, out, check, quiet)
+        if out is not None and (out / SETTINGS).exists():
+            raise UserError(f"{out}: holds a training of one seed; take a new --out folder, or --fresh to start over")
         several = [keys.model_copy(update={"seed": keys.seed + k, "seeds": 1}) for k in range(keys.seeds)]
         results = []
         for one in several:
@@ -117,7 +121,7 @@ def train(
             if not quiet:
                 print(f"seed {one.seed}", file=sys.stderr)
             with hold(folder):
-                results.append(train_one(source, spec, one, folder, resume, check, quiet))
+                results.append(train_one(source, spec, one, folder, check, quiet))
         shared = ("task", "optimizer", "parameters", "steps")
         result: dict[str, Any] = {key: results[0][key] for key in shared}
         result["seeds"] = [one.seed for one in several]
@@ -145,9 +149,7 @@ def hold(out: Path | None) -> AbstractContextManager[Path | None]:
     return claimed(out, SETTINGS, "a training")
 
 
-def train_one(
-    source: Path, spec: Spec, keys: TrainKeys, out: Path | None, resume: bool, check: bool, quiet: bool
-) -> dict[str, Any]:
+def train_one(source: Path, spec: Spec, keys: TrainKeys, out: Path | None, check: bool, quiet: bool) -> dict[str, Any]:
     """Train to the end, a line every tenth of the way; with ``out`` everything is kept and a killed run resumes.
 
     Raises :class:`UserError` where the loss is no finite number any more.
@@ -164,7 +166,7 @@ def train_one(
         x = problem.data[0].double() if keys.task == "classification" else None
         result["parameter_shift_gap"] = shift_gap(problem.circuit, problem.parameters, inputs=x)
     try:
-        rows = [] if out is None else prepare(out, problem, spec, keys, resume)
+        rows = [] if out is None else prepare(out, problem, spec, keys)
         begun = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
         with held_interrupt() as interrupted:
             steps(problem, keys.steps, begun, rows, out, quiet, interrupted)
@@ -223,16 +225,22 @@ def save(out: Path, problem: Fit, rows: list[Event]) -> None:
     save_tree(out / STATE, {"fit": problem.state_dict(), "rows": rows})
 
 
-def prepare(out: Path, problem: Fit, spec: Spec, keys: TrainKeys, resume: bool) -> list[Event]:
+def clear(out: Path) -> None:
+    """Delete the trainings of a folder."""
+    for name in FILES:
+        state_file.remove(out / name)
+    for folder in out.glob("seed-*"):
+        shutil.rmtree(folder)
+
+
+def prepare(out: Path, problem: Fit, spec: Spec, keys: TrainKeys) -> list[Event]:
     """A new folder, or the state of an old one put back into the problem; the rows of the steps made so far.
 
-    Raises :class:`UserError` when the folder holds a training and ``resume`` was not asked for, when it is another
-    circuit's or other settings', and when its state is lost or damaged.
+    Raises :class:`UserError` when the folder's training is of another circuit or other settings, and when its state is
+    lost or damaged.
     """
     settings = {"circuit": to_dict(spec), "train": keys.model_dump(exclude={"steps", "seeds"}, mode="json")}
     present = [name for name in FILES if (out / name).exists()]
-    if present and not resume:
-        raise UserError(f"{out}: holds a training already; add --resume to continue it, or take a new folder")
     if not present:
         write_record(out / SETTINGS, settings)
         save(out, problem, [])
@@ -242,7 +250,8 @@ def prepare(out: Path, problem: Fit, spec: Spec, keys: TrainKeys, resume: bool) 
             raise UserError(f"{out / name}: is missing beside {present[0]}, so there is nothing to resume; {FIX}")
     if read_record(out / SETTINGS, FIX) != json.loads(json.dumps(settings)):
         raise UserError(
-            f"{out}: was trained with another circuit or other settings than the file's now; take a new --out folder"
+            f"{out}: was trained with another circuit or other settings than the file's now; take a new --out folder, "
+            "or --fresh to start over"
         )
     rows = load(out / STATE, problem)
     if problem.steps > keys.steps:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from contexts.learning.baselines import bag_of_words, most_frequent
 from contexts.learning.classifier import CONTROLS, SenseClassifier, SenseTask
-from experiments.runs.parts import parts_of
+from experiments.runs.parts import Parts, parts_of
 from experiments.stats.accuracy import accuracy_interval, paired_answers, wilson
 from experiments.stats.comparisons import conclude
 
@@ -29,9 +29,6 @@ Answers = Int[np.ndarray, " examples"]
 
 Runs = dict[str, dict[int, Bool[np.ndarray, " examples"]]]
 """By model and seed, which test examples were answered right; a model without randomness has the one seed −1."""
-
-Keep = Callable[[str, Callable[[], Tensor]], Tensor]
-"""The run of a name: what was kept of it, or else what the function returns."""
 
 NO_SEED = -1
 
@@ -44,16 +41,17 @@ def study(
     seeds: Iterable[int] = range(6),
     others: Mapping[str, Callable[[SenseTask, int], Answers]] | None = None,
     progress: Callable[[str], None] = lambda line: None,
-    keep: Keep = lambda name, make: make(),
+    parts: Parts = Parts(),
+    workers: int = 1,
     **settings: Any,
 ) -> dict[str, Any]:
     """Test accuracies of the contextual model, its controls and the baselines, and what may be said of them.
 
     ``others`` adds models by name: a function of task and seed that returns a sense for every test example.
     ``settings`` go to :class:`~contexts.learning.classifier.SenseClassifier`. A control that the settings leave no room
-    for is named in ``left_out`` before anything is trained, and the others run. ``keep`` is asked for every run by its
-    name and may have it already (:func:`kept_in`). Ctrl-C keeps the runs that were finished. Raises ValueError where
-    the contextual model itself has no room.
+    for is named in ``left_out`` before anything is trained, and the others run. ``parts`` is asked for every run by its
+    name and may have it already (:func:`kept_in`); ``workers`` runs are trained side by side. Ctrl-C keeps the runs
+    that were finished. Raises ValueError where the contextual model itself has no room.
     """
     left_out = no_room(task, settings)
     models: dict[str, Callable[[SenseTask, int], Answers]] = {
@@ -69,15 +67,20 @@ def study(
         "most_frequent_sense": {NO_SEED: most_frequent(task) == truth},
         "bag_of_words": {NO_SEED: bag_of_words(task, settings.get("window")) == truth},
     } | {name: {} for name in models}
+    places = {f"{name}, seed {seed}": (name, seed) for seed in seeds for name in models}
+
+    def done(part: str, right: Tensor) -> None:
+        name, seed = places[part]
+        runs[name][seed] = right.numpy()
+        progress(f"{task.name}, seed {seed}, {name}: {runs[name][seed].mean():.3f}")
+
     interrupted = False
     try:
-        for seed in seeds:
-            for name, answer in models.items():
-                right = keep(f"{name}, seed {seed}", partial(_right, answer, task, seed, truth))
-                runs[name][seed] = right.numpy()
-                progress(f"{task.name}, seed {seed}, {name}: {runs[name][seed].mean():.3f}")
+        wanted = {part: partial(_right, models[name], task, seed, truth) for part, (name, seed) in places.items()}
+        parts.each(wanted, done, workers)
     except KeyboardInterrupt:
         interrupted = True
+    runs = {name: dict(sorted(by_seed.items())) for name, by_seed in runs.items()}
     return {
         "task": task.name,
         "source": task.source,
@@ -98,7 +101,7 @@ def _right(answer: Callable[[SenseTask, int], Answers], task: SenseTask, seed: i
 
 
 @contextmanager
-def kept_in(out: Path | None, task: SenseTask, settings: Mapping[str, Any], fresh: bool = False) -> Iterator[Keep]:
+def kept_in(out: Path | None, task: SenseTask, settings: Mapping[str, Any], fresh: bool = False) -> Iterator[Parts]:
     """Every run of a study kept in the folder ``out`` as soon as it is done, and read from there when it is asked for
     again; without a folder nothing is.
 
@@ -106,12 +109,12 @@ def kept_in(out: Path | None, task: SenseTask, settings: Mapping[str, Any], fres
     another task or of other settings (``fresh`` starts over).
     """
     if out is None:
-        yield lambda name, make: make()
+        yield Parts()
         return
     examples = hashlib.sha256(repr((task.senses, task.train, task.test)).encode()).hexdigest()[:16]
     asked = {"task": task.name, "examples": examples, **settings}
     with parts_of(out, "study.json", "a study of word senses", asked, fresh) as parts:
-        yield parts.get
+        yield parts
 
 
 def compared(runs: Runs, ours: str = "contexts", level: float = 0.95) -> dict[str, Any]:

@@ -636,6 +636,19 @@ def test_a_study_killed_again_and_again_ends_as_if_it_had_not_been(qattn, tmp_pa
 
 
 @pytest.mark.usefixtures("study")
+def test_a_study_side_by_side_is_the_same(qattn, tmp_path, backwards):
+    (tmp_path / "small.yaml").write_text(KILLED.replace("  embeddings: [vectors.npy]\n", ""))
+    arguments = ("capacity", "--config", "small.yaml")
+    assert qattn(*arguments, "--out", "one")[0] == 0
+    assert qattn(*arguments, "--out", "many", "--workers", 2)[0] == 0
+    assert backwards == [5]
+    for name in ("points.csv", "interference.csv"):
+        assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+    code, _, err = qattn(*arguments, "--out", "many", "--workers", "two")
+    assert (code, "--workers two: expected a number of at least 1, got two" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("study")
 def test_a_damaged_or_exchanged_part_is_one_sentence(qattn, tmp_path):
     (tmp_path / "small.yaml").write_text(KILLED.replace("  optimised: [{d: 3, n: 8}, {d: 2, n: 4}]\n", ""))
     np.save(tmp_path / "vectors.npy", np.eye(5))

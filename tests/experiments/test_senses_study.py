@@ -108,22 +108,34 @@ def test_a_killed_study_ends_as_if_it_had_not_been_and_trains_nothing_twice(tmp_
         return truth(task) * (seed % 2)
 
     whole = senses.study(task, range(3), {"other": lambda task, seed: truth(task) * (seed % 2)}, **settings)
-    with pytest.raises(MemoryError), senses.kept_in(tmp_path / "o", task, settings) as keep:
-        senses.study(task, range(3), {"other": model}, keep=keep, **settings)
-    with senses.kept_in(tmp_path / "o", task, settings) as keep:
-        again = senses.study(task, range(3), {"other": model}, keep=keep, **settings)
+    with pytest.raises(MemoryError), senses.kept_in(tmp_path / "o", task, settings) as parts:
+        senses.study(task, range(3), {"other": model}, parts=parts, **settings)
+    with senses.kept_in(tmp_path / "o", task, settings) as parts:
+        again = senses.study(task, range(3), {"other": model}, parts=parts, **settings)
     assert again == whole
     assert trained == [0, 1, 1, 2]
-    with senses.kept_in(tmp_path / "o", task, settings) as keep:  # one seed more: it alone is trained
-        more = senses.study(task, range(4), {"other": model}, keep=keep, **settings)
+    with senses.kept_in(tmp_path / "o", task, settings) as parts:  # one seed more: it alone is trained
+        more = senses.study(task, range(4), {"other": model}, parts=parts, **settings)
     assert trained == [0, 1, 1, 2, 3]
     assert more["models"]["contexts"]["right"][:3] == whole["models"]["contexts"]["right"]
 
 
+def test_runs_side_by_side_give_the_same_study(tmp_path, backwards):
+    """In any order, of which one part was made before; the parts go to another process as bytes."""
+    task, settings = datasets.bank(per_sense=4), {"steps": 2}
+    whole = senses.study(task, range(2), **settings)
+    with senses.kept_in(tmp_path / "o", task, settings) as parts:
+        parts.get("contexts, seed 1", lambda: torch.tensor([x == "1" for x in whole["models"]["contexts"]["right"][1]]))
+        assert senses.study(task, range(2), parts=parts, workers=2, **settings) == whole
+    assert backwards == [2 * (len(whole["models"]) - 2) - 1]
+    with pytest.raises(UserError, match="--workers 2: expected --out too"):
+        senses.study(task, range(2), workers=2, **settings)
+
+
 def test_a_folder_belongs_to_one_task_and_its_settings(tmp_path):
     task, other = datasets.bank(per_sense=4), datasets.bank(per_sense=5)
-    with senses.kept_in(tmp_path / "o", task, {"steps": 2}) as keep:
-        keep("a", lambda: torch.ones(1))
+    with senses.kept_in(tmp_path / "o", task, {"steps": 2}) as parts:
+        parts.get("a", lambda: torch.ones(1))
         with (
             pytest.raises(UserError, match="another qattn is running a study of word senses there"),
             senses.kept_in(tmp_path / "o", task, {"steps": 2}),
@@ -136,5 +148,5 @@ def test_a_folder_belongs_to_one_task_and_its_settings(tmp_path):
         pass
     with pytest.raises(UserError, match=r"\(examples was"), senses.kept_in(tmp_path / "o", other, {"steps": 2}):
         pass
-    with senses.kept_in(tmp_path / "o", task, {"steps": 3}, fresh=True) as keep:
-        assert keep("a", lambda: torch.zeros(1)).item() == 0
+    with senses.kept_in(tmp_path / "o", task, {"steps": 3}, fresh=True) as parts:
+        assert parts.get("a", lambda: torch.zeros(1)).item() == 0

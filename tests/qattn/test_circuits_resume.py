@@ -232,7 +232,10 @@ def test_several_seeds_are_several_trainings_and_an_interval(ask, spec: Path, tm
     kept = json.loads((out / "result.json").read_text())
     assert kept["loss"] == told["loss"]
     assert sorted(p.name for p in out.glob("seed-*/circuit.json")) == ["circuit.json"] * 3
-    refused(ask("train", spec, *way, "--out", out), "--resume")
     shutil.rmtree(out / "seed-2")
-    assert ask("train", spec, *way, "--out", out, "--resume", "--json").json["loss"] == told["loss"]
-    refused(ask("train", spec, "--out", out, "--resume"), "result.json")
+    assert ask("train", spec, *way, "--out", out, "--json").json["loss"] == told["loss"]
+    refused(ask("train", spec, "--out", out), "result.json")
+    refused(ask("train", spec, *way, "--out", out, "--json", "--set", "train.lr=0.2"), "other settings", "--fresh")
+    assert ask("train", spec, "--out", out, "--fresh", "--json").json["loss"] == losses[0]
+    assert not list(out.glob("seed-*"))
+    refused(ask("train", spec, *way, "--out", out), "one seed", "--fresh")

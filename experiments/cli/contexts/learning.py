@@ -10,7 +10,15 @@ import typer
 
 from experiments.cli.contexts import text as words
 from experiments.cli.contexts.source import show
-from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume
+from experiments.cli.options import (
+    FreshOption,
+    JsonOption,
+    OutOption,
+    ResumeOption,
+    WorkersOption,
+    check_resume,
+    check_workers,
+)
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
@@ -38,6 +46,7 @@ def train(
     out: OutOption = None,
     resume: ResumeOption = False,
     fresh: FreshOption = False,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train contexts and tokens to tell senses apart, beside baselines and controls on the same tokens.
@@ -51,17 +60,18 @@ def train(
     from experiments.tasks.polysemy import sense_task, transformer_answers
 
     check_resume(resume, fresh)
-    if out is None and (resume or fresh):
-        raise UserError("--resume, --fresh: expected --out with the folder they are about, got none")
+    side_by_side = check_workers(workers)
+    if out is None and (resume or fresh or side_by_side > 1):
+        raise UserError("--resume, --fresh, --workers: expected --out with the folder they are about, got none")
     with blame(task):
         data = sense_task(task, text)
     others = {"transformer": transformer_answers} if transformer else {}
     settings = {"dimension": dimension, "own": own, "places": places, "steps": steps, "rate": rate}
     with blame(f"{task}, --dim {dimension}, --own {own}"):
         no_room(data, settings)
-    with kept_in(out, data, settings, fresh) as keep:
+    with kept_in(out, data, settings, fresh) as parts:
         say = lambda line: print(line, file=sys.stderr)  # noqa: E731
-        result = study(data, range(seeds), others, progress=say, keep=keep, **settings)
+        result = study(data, range(seeds), others, say, parts, side_by_side, **settings)
         if out is not None:
             write_record(out / "result.json", result)
     show(result, as_json, words.train_lines)
@@ -77,12 +87,12 @@ def compare(
     dimension: Annotated[int, typer.Option("--dim", min=3, help="Dimension of the Hilbert space.")] = 12,
     own: Annotated[int, typer.Option(min=1, help="Vectors that speak for a context, beside the shared one.")] = 2,
     steps: Annotated[int, typer.Option(min=1, help="Adam's steps for contexts and the log-linear model.")] = 100,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Keep finished word pairs in this folder and resume there.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare learned contexts with tuned baselines on pseudo-words drawn by rule, chosen on dev and tested once.
+
+    With --out every finished word pair is kept, and repeating the command continues.
 
     Example: `qattn contexts compare --pairs 20 --out runs/senses`
     """

@@ -30,7 +30,7 @@ from experiments.errors import blame
 from experiments.runs import state_file
 from experiments.runs.atomic_files import write_bytes, write_json, write_text
 from experiments.runs.interrupt import held_interrupt
-from experiments.runs.parts import Parts, parts_of
+from experiments.runs.parts import Make, Parts, parts_of
 from experiments.schema.packing_file import PackingStudy, Size
 from experiments.studies.packing.saved_search import check_writable, load_state, save_state
 from experiments.studies.packing.vector_files import load_all
@@ -53,19 +53,21 @@ FIT_FROM = 0.2  # the paper's C is fitted to the upper curve at this ε and abov
 
 
 def run(
-    study: PackingStudy, out: Path, extra: tuple[Path, ...] = (), *, fresh: bool = False, quiet: bool = False
+    study: PackingStudy,
+    out: Path,
+    extra: tuple[Path, ...] = (),
+    *,
+    fresh: bool = False,
+    quiet: bool = False,
+    workers: int = 1,
 ) -> dict[str, Any]:
     """Compute everything, write ``report.html``, ``figures/``, ``curves.csv``, ``points.csv``, ``interference.csv``.
 
-    Each point is kept as soon as it is done, so that a killed study resumes. More packings and embeddings extend the
-    study of a folder; other settings are refused (``fresh`` starts over). Raises :class:`UserError` for that, and for
-    an ``out`` that cannot be written to, is in use or holds something else.
+    Each point is kept as soon as it is done, so that a killed study resumes; ``workers`` of them are computed side by
+    side. More packings and embeddings extend the study of a folder; other settings are refused (``fresh`` starts over).
+    Raises :class:`UserError` for that, and for an ``out`` that cannot be written to, is in use or holds something else.
     """
-
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
+    say = partial(_say, quiet)
     check_writable(out := Path(out), f"--out {out}")
     # a missing file or a NaN is found before minutes of work
     tables = [v for path in (*study.embeddings, *map(str, extra)) for v in load_all(*_file_and_tensor(path))]
@@ -76,14 +78,38 @@ def run(
         curves = all_curves(study)
         fits = fitted(curves, study)
         say("constructions and random packings")
-        points = constructed(study) + random_points(study, parts)
-        points += [optimised_point(study, size, parts, say) for size in study.optimised] + embedded
-        read = parts.get("interference", lambda: interference_rows(study))
+        points = constructed(study)
+        made = computed(study, parts, say, workers)
+        read = made.pop("interference")
+        points += [*made.values(), *embedded]
         for name, rows in (("curves", curves), ("points", points), ("interference", read), ("fits", fits)):
             if rows:
                 write_text(out / f"{name}.csv", table(rows))
         inlined = draw(study, out, (curves, points, fits, read, samples), say)
         return report(study, out, inlined, fits, points, read)
+
+
+def _say(quiet: bool, text: str) -> None:
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def computed(study: PackingStudy, parts: Parts, say: Callable[[str], None], workers: int) -> dict[str, Any]:
+    """What takes minutes, by the name of its part: a point for each packing, and the rows of ``interference``."""
+    wanted: dict[str, Make] = {f"random {_named(size)}": partial(random_point, study, size) for size in study.random}
+    for size in study.optimised:
+        name = f"optimised {_named(size)}"
+        wanted[name] = partial(optimised_point, study, size, _search_file(parts, name), say)
+    wanted["interference"] = partial(interference_rows, study)
+    found: dict[str, Any] = {}
+    parts.each(wanted, found.__setitem__, workers)
+    for name in wanted:
+        state_file.remove(_search_file(parts, name))
+    return {name: found[name] for name in wanted}
+
+
+def _search_file(parts: Parts, name: str) -> Path:
+    return parts.file(f"{name}, search")
 
 
 def draw(study: PackingStudy, out: Path, found: tuple[Any, ...], say: Callable[[str], None]) -> dict[str, str]:
@@ -177,40 +203,31 @@ def constructed(study: PackingStudy) -> Rows:
     ]
 
 
-def random_points(study: PackingStudy, parts: Parts) -> Rows:
+def random_point(study: PackingStudy, size: Size) -> dict[str, Any]:
     """The coherence of Gaussian directions, measured."""
-
-    def measured(size: Size) -> dict[str, Any]:
-        rng = np.random.default_rng([study.seed, size.d, size.n])
-        vectors = rng.standard_normal((size.n, size.d))
-        if size.field == "complex":
-            vectors = vectors + 1j * rng.standard_normal((size.n, size.d))
-        return _point("random", size.field, size.d, size.n, coherence(vectors), "random")
-
-    return [parts.get(f"random {_named(size)}", partial(measured, size)) for size in study.random]
+    rng = np.random.default_rng([study.seed, size.d, size.n])
+    vectors = rng.standard_normal((size.n, size.d))
+    if size.field == "complex":
+        vectors = vectors + 1j * rng.standard_normal((size.n, size.d))
+    return _point("random", size.field, size.d, size.n, coherence(vectors), "random")
 
 
-def optimised_point(study: PackingStudy, size: Size, parts: Parts, say: Callable[[str], None]) -> dict[str, Any]:
-    """A packing by search, whose state is kept after each round; Ctrl-C ends it between two."""
-    name = f"optimised {_named(size)}"
-    path = parts.file(f"{name}, search")
+def optimised_point(study: PackingStudy, size: Size, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """A packing by search, whose state is kept in ``path`` after each round; Ctrl-C ends it between two.
 
-    def search() -> dict[str, Any]:
-        say(f"optimising {size.n} lines of dimension {size.d}, {size.field}")
-        state = load_state(path) if state_file.exists(path) else None
-        with held_interrupt() as interrupted:
-            found = solve(
-                size.d, size.n, size.field, seed=study.seed, rounds=study.rounds, constructions=False, state=state,
-                seconds=math.inf if study.rounds else study.seconds,
-                progress=partial(save_state, path), stop=interrupted,
-            )  # fmt: skip
-            if interrupted():
-                raise KeyboardInterrupt
-        return _point("optimised", size.field, size.d, size.n, found.coherence, found.how)
-
-    point: dict[str, Any] = parts.get(name, search)
-    state_file.remove(path)
-    return point
+    Raises :class:`UserError` for a state that is damaged.
+    """
+    say(f"optimising {size.n} lines of dimension {size.d}, {size.field}")
+    state = load_state(path) if state_file.exists(path) else None
+    with held_interrupt() as interrupted:
+        found = solve(
+            size.d, size.n, size.field, seed=study.seed, rounds=study.rounds, constructions=False, state=state,
+            seconds=math.inf if study.rounds else study.seconds,
+            progress=partial(save_state, path), stop=interrupted,
+        )  # fmt: skip
+        if interrupted():
+            raise KeyboardInterrupt
+    return _point("optimised", size.field, size.d, size.n, found.coherence, found.how)
 
 
 def _named(size: Size) -> str:
