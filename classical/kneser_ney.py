@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from classical.ngram import Level, NGram, padded
 
@@ -32,7 +33,7 @@ class KneserNey(NGram):
         self._occurrences: list[_Discounted] = []
         self._continuations: list[_Discounted] = []
 
-    def adopt(self, levels: list[tuple[np.ndarray, np.ndarray]]) -> "KneserNey":
+    def adopt(self, levels: list[tuple[Int[np.ndarray, "_"], Int[np.ndarray, "_"]]]) -> "KneserNey":
         """Takes over what `levels` gave; returns itself. Raises ValueError for too few or too many levels."""
         super().adopt(levels)
         self._occurrences = [_Discounted(level, level.counts, self.discount) for level in self._levels]
@@ -88,7 +89,7 @@ class _Discounted:
         return 1 + padded(self._rest, context)
 
 
-def discounts_of(counts: np.ndarray, discount: float | int | None) -> np.ndarray:
+def discounts_of(counts: Int[np.ndarray, " keys"], discount: float | int | None) -> Float[np.ndarray, "4"]:
     """What is taken from counts of 0, 1, 2 and at least 3: ``discount`` itself, or Chen and Goodman's three estimates.
 
     With n_r the number of keys of count r and Y = n₁/(n₁ + 2n₂): D_r = r − (r + 1)·Y·n_{r+1}/n_r. Where too little text

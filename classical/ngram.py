@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 from torch import Tensor
 
 
@@ -51,11 +51,11 @@ class NGram:
             context = ranks[:-1]  # windows of m + 1 tokens that have a successor
         return self.adopt(levels)
 
-    def levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def levels(self) -> list[tuple[Int[np.ndarray, "_"], Int[np.ndarray, "_"]]]:
         """The sorted keys and the counts of every level: all that a fitted n-gram is."""
         return [(level.keys, level.counts) for level in self._fitted()]
 
-    def adopt(self, levels: list[tuple[np.ndarray, np.ndarray]]) -> "NGram":
+    def adopt(self, levels: list[tuple[Int[np.ndarray, "_"], Int[np.ndarray, "_"]]]) -> "NGram":
         """Takes over what `levels` gave; returns itself. Raises ValueError for too few or too many levels."""
         if len(levels) != self.order:
             raise ValueError(f"an n-gram of order {self.order} has as many levels, got {len(levels)}")
@@ -172,7 +172,9 @@ class Level:
         self.context, self.tokens = keys // vocab, keys % vocab
         self.totals = np.bincount(self.context, weights=counts).astype(np.int64)
 
-    def rank(self, context: np.ndarray, token: np.ndarray) -> np.ndarray:
+    def rank(
+        self, context: Int[np.ndarray, "*places"], token: Int[np.ndarray, "*places"]
+    ) -> Int[np.ndarray, "*places"]:
         """The rank of (context, token) among the windows of m + 1 tokens, −1 where unseen."""
         if not len(self.keys):
             return np.full(context.shape, -1)
@@ -180,15 +182,19 @@ class Level:
         place = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
         return np.where((context >= 0) & (self.keys[place] == key), place, -1)
 
-    def count(self, context: np.ndarray, token: np.ndarray) -> np.ndarray:
+    def count(
+        self, context: Int[np.ndarray, "*places"], token: Int[np.ndarray, "*places"]
+    ) -> Int[np.ndarray, "*places"]:
         """How often ``token`` followed, elementwise."""
         return np.append(self.counts, 0)[self.rank(context, token)]
 
-    def total(self, context: np.ndarray) -> np.ndarray:
+    def total(self, context: Int[np.ndarray, "*places"]) -> Int[np.ndarray, "*places"]:
         """How often anything followed, elementwise."""
         return padded(self.totals, context)
 
-    def successors(self, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def successors(
+        self, context: Int[np.ndarray, " contexts"]
+    ) -> tuple[Int[np.ndarray, " found"], Int[np.ndarray, " found"]]:
         """All keys of some contexts (one axis): the index into ``context``, and the place among the keys, of each."""
         seen = np.flatnonzero((context >= 0) & (context < len(self.totals)))
         first, last = (np.searchsorted(self.keys, (context[seen] + offset) * self.vocab) for offset in (0, 1))
@@ -198,6 +204,6 @@ class Level:
         )
 
 
-def padded(values: np.ndarray, index: np.ndarray) -> np.ndarray:
+def padded(values: Real[np.ndarray, " n"], index: Int[np.ndarray, "*places"]) -> Real[np.ndarray, "*places"]:
     """``values[index]``, and 0 at index −1 (never seen) and anything beyond the last."""
     return np.append(values, 0)[np.minimum(index, len(values))]

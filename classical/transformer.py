@@ -136,7 +136,10 @@ class Transformer(nn.Module):
     def advance(
         self, tokens: Int[Tensor, "batch time"], state: DecoderState
     ) -> tuple[Float[Tensor, "batch time dim"], DecoderState]:
-        """:meth:`extend` before the final norm and the head: the vectors after all blocks."""
+        """:meth:`extend` before the final norm and the head: the vectors after all blocks.
+
+        Raises ValueError for another number of texts than the state holds.
+        """
         if tokens.shape[0] != state.batch:
             raise ValueError(f"the state holds {state.batch} texts, got tokens for {tokens.shape[0]}")
         caches = tuple(cache.copy() for cache in state.caches)

@@ -7,12 +7,11 @@ import pytest
 from tests.code_counts import PACKAGES, Count, counts
 
 SHAPED = {
-    "qattn.core": 0.9, "qattn.lm": 0.9, "qattn.circuits": 1.0, "classical": 0.85, "contexts": 0.35,
-    "contexts.packing": 0.38, "experiments": 0.4,
+    "qattn.core": 0.95, "qattn.lm": 1.0, "qattn.circuits": 1.0, "classical": 0.95, "contexts": 0.95,
+    "contexts.packing": 0.9, "experiments": 0.65,
 }  # fmt: skip
-"""The least share of functions on arrays that name all axes; raise a number when a package has passed it."""
-FEW, NONE_MISSING = 5, {"qattn.circuits"}
-"""How many may lack a docstring, or their errors in it: what was written yesterday; none where none is missing."""
+"""The least share of functions on arrays that name all axes; raise a number when a package has passed it. What is left
+takes arrays of any shape to refuse the wrong ones itself, or functions and dictionaries of them."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +23,8 @@ def found() -> dict[str, Count]:
 def test_every_public_function_is_documented_with_its_errors(found: dict[str, Count], package: str) -> None:
     one = found[package]
     assert one.functions > 40
-    few = 0 if package in NONE_MISSING else FEW
-    assert len(one.undocumented) <= few, one.undocumented
-    assert len(one.silent) <= few, one.silent
+    assert not one.undocumented
+    assert not one.silent
 
 
 @pytest.mark.parametrize("package", PACKAGES)

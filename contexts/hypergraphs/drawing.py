@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
+from jaxtyping import Real
 
 from contexts.hypergraphs.hypergraph import Hypergraph
 
@@ -31,7 +32,9 @@ LABEL_WIDTH = 24
 """Characters of a heat map's label on one line."""
 
 
-def heat_map(table: Sequence[Sequence[float]] | np.ndarray, labels: Sequence[str], title: str = "") -> Figure:
+def heat_map(
+    table: Sequence[Sequence[float]] | Real[np.ndarray, "n n"], labels: Sequence[str], title: str = ""
+) -> Figure:
     """A square table of non-negative numbers as a picture; numbers are written in the cells up to 12 rows.
 
     No label is cut: long ones are broken into lines, or, past 12 rows, replaced by their numbers.
@@ -195,7 +198,7 @@ def line_order(context: Sequence[str], place: Mapping[str, object]) -> list[str]
     return list(min(permutations(context), key=lambda path: sum(gap[step] for step in pairwise(path))))
 
 
-def curve(points: np.ndarray, samples: int = 40) -> np.ndarray:
+def curve(points: Real[np.ndarray, "points 2"], samples: int = 40) -> Real[np.ndarray, "samples 2"]:
     """A smooth curve through points (n, 2): straight where they are in line, else a spline by chord length."""
     from scipy.interpolate import CubicSpline
 

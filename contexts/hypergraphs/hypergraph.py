@@ -16,6 +16,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from jaxtyping import Inexact
 
 from contexts.hypergraphs import surds
 
@@ -285,7 +286,7 @@ def _check_shape(h: Hypergraph) -> None:
             raise ValueError(f"exclusive pair {list(pair)} names {unknown[0]!r}, which is not among the vertices")
 
 
-def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def as_rays(h: Hypergraph, vectors: Mapping[str, Any]) -> dict[str, Inexact[np.ndarray, " d"]]:
     """Check one vector for every atom and return them as float64 or complex128 arrays, lengths untouched.
 
     Raises ValueError for a missing or unknown atom, a wrong length, an entry that is no finite number, a zero vector.

@@ -13,7 +13,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Inexact, Num
 
 from contexts.hypergraphs import surds
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance, from_graph
@@ -22,7 +22,7 @@ PARALLEL = 1e-9
 """Two unit vectors are the same ray when the sine of the angle between them is at most this."""
 
 
-def unit_matrix(h: Hypergraph) -> np.ndarray:
+def unit_matrix(h: Hypergraph) -> Inexact[np.ndarray, "atoms d"]:
     """The normalised vectors as rows, (atoms, dimension), in the order of the vertices.
 
     Raises ValueError where the hypergraph has no vectors.
@@ -32,7 +32,7 @@ def unit_matrix(h: Hypergraph) -> np.ndarray:
     return normalised(np.stack([h.vectors[v] for v in h.vertices]))
 
 
-def normalised(vectors: np.ndarray) -> np.ndarray:
+def normalised(vectors: Num[np.ndarray, "*batch d"]) -> Inexact[np.ndarray, "*batch d"]:
     """Vectors (…, d), none of them zero, at length 1; first by the largest entry, so that no square leaves float64."""
     vectors = vectors / np.maximum(np.abs(vectors.real), np.abs(vectors.imag)).max(axis=-1, keepdims=True)
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -124,13 +124,13 @@ def require_orthonormal(h: Hypergraph, tolerance: float = TOLERANCE) -> None:
         raise ValueError(f"atoms {a!r} and {b!r} have the same ray (nearly parallel vectors)")
 
 
-def basis(h: Hypergraph, position: int) -> np.ndarray:
+def basis(h: Hypergraph, position: int) -> Inexact[np.ndarray, "d size"]:
     """The unit vectors of one context as columns, (dimension, size), in the context's order."""
     unit = unit_matrix(h)
     return unit[[h.index[v] for v in h.contexts[position]]].T
 
 
-def null_space(rows: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+def null_space(rows: Num[np.ndarray, "rows d"], tolerance: float = 1e-9) -> Inexact[np.ndarray, "d nullity"]:
     """Orthonormal columns spanning all x with ⟨row|x⟩ = 0 for every row (Hermitian product), from an SVD."""
     _, singular, right = np.linalg.svd(rows.conj(), full_matrices=True)
     rank = int(np.sum(singular > tolerance))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from contexts.learning.contextual_model import ContextualModel
@@ -97,7 +98,9 @@ class SenseClassifier:
         self._train(examples, labels, generator)
         return self
 
-    def build(self, examples: Sequence[Example], names: Sequence[str]) -> tuple[Tensor, torch.Generator]:
+    def build(
+        self, examples: Sequence[Example], names: Sequence[str]
+    ) -> tuple[Int[Tensor, " examples"], torch.Generator]:
         """The untrained ``model`` that :meth:`fit` starts from, with the labels and the generator for its training.
 
         Raises ValueError for a sense without an example, and for a dimension without room for the senses.
@@ -133,12 +136,12 @@ class SenseClassifier:
             )
         return torch.from_numpy(labels), generator
 
-    def predict_log_proba(self, examples: Sequence[Example]) -> np.ndarray:
+    def predict_log_proba(self, examples: Sequence[Example]) -> Float[np.ndarray, "examples senses"]:
         """log p(sense | text), (examples, senses). Words not seen in training speak for no sense."""
         with torch.no_grad():
             return self.model.select(*self._encode(examples)).numpy()
 
-    def predict(self, examples: Sequence[Example]) -> np.ndarray:
+    def predict(self, examples: Sequence[Example]) -> Int[np.ndarray, " examples"]:
         """The likeliest sense of each example, as indices (n,)."""
         return self.predict_log_proba(examples).argmax(axis=1)
 

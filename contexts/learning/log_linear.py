@@ -57,7 +57,9 @@ class LogLinearModel(nn.Module):
 class LogLinearClassifier(SenseClassifier):
     """:class:`~contexts.learning.classifier.SenseClassifier` with a log-linear model in place of contexts."""
 
-    def build(self, examples: Sequence[Example], names: Sequence[str]) -> tuple[Tensor, torch.Generator]:
+    def build(
+        self, examples: Sequence[Example], names: Sequence[str]
+    ) -> tuple[Int[Tensor, " examples"], torch.Generator]:
         """The untrained ``model``, the labels, and the generator for its training."""
         words = sorted({t for e in examples for t in e.tokens})
         self.vocabulary = {w: i for i, w in enumerate(["<unknown>", *words])}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Complex, Float, Inexact, Int
 
 from contexts.hypergraphs.hypergraph import Hypergraph
 from contexts.logic.rigidity import edges_of, jacobian
@@ -27,7 +27,7 @@ def descend(
     spread: bool = True,
     steps: int = 200,
     stop: Callable[[], bool] = lambda: False,
-) -> dict[str, np.ndarray] | None:
+) -> dict[str, Inexact[np.ndarray, " d"]] | None:
     """One random start of Riemannian Levenberg–Marquardt on Σ|⟨u|v⟩|² over exclusive pairs; None if it does not reach
     0, or ``stop`` says so between two steps.
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from jaxtyping import Bool, Float, Inexact, Int, Num, Real
 
 from contexts.hypergraphs.hypergraph import TOLERANCE, Hypergraph, as_tolerance
 from contexts.hypergraphs.parsing import shown
@@ -43,8 +44,10 @@ PAULI = {
 
 
 def maximal_observable(
-    vectors: np.ndarray, eigenvalues: Sequence[float | int] | np.ndarray | None = None, tolerance: float = TOLERANCE
-) -> np.ndarray:
+    vectors: Num[np.ndarray, "d columns"],
+    eigenvalues: Sequence[float | int] | Real[np.ndarray, " values"] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Inexact[np.ndarray, "d d"]:
     """A = Σ λᵢ|eᵢ⟩⟨eᵢ| (Svozil, Eqs. 2 and 4), a d × d Hermitian matrix.
 
     ``vectors`` are d orthonormal columns; eigenvalues default to 1, 2, …, d. Raises ValueError when the columns are no
@@ -107,7 +110,7 @@ def _close_values(values: np.ndarray, gap: float) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(starts)]
 
 
-def traceless(matrices: np.ndarray) -> np.ndarray:
+def traceless(matrices: Num[np.ndarray, "*stack d d"]) -> Inexact[np.ndarray, "*stack d d"]:
     """A − (tr A / d)·1 of one matrix (d, d) or a stack (…, d, d).
 
     Exactly zero where it is no larger than the rounding of the entries themselves, 4d·2⁻⁵² of the largest: such a
@@ -120,7 +123,7 @@ def traceless(matrices: np.ndarray) -> np.ndarray:
     return np.where(np.abs(rest).max(axis=(-2, -1), keepdims=True) <= noise, 0, rest)
 
 
-def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
+def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> Inexact[np.ndarray, "d d"]:
     """The matrix as float64 or complex128, its Hermitian part taken, so that A = A† exactly.
 
     Raises ValueError for a matrix that is not square, not finite, or not Hermitian: entries (i, j) and (j, i)* may
@@ -148,7 +151,7 @@ def hermitian(matrix: Any, tolerance: float = TOLERANCE) -> np.ndarray:
     return (matrix + matrix.conj().T) / 2
 
 
-def pauli(word: str) -> np.ndarray:
+def pauli(word: str) -> Inexact[np.ndarray, "d d"]:
     """The Kronecker product of single-qubit Pauli matrices; ``ZI`` acts with Z on the first (most significant)
     qubit. At most ``QUBIT_LIMIT`` letters.
 
@@ -175,7 +178,7 @@ def _check_size(values: np.ndarray, what: str) -> None:
         )
 
 
-def pauli_context(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def pauli_context(words: Sequence[str]) -> tuple[Int[np.ndarray, "d words"], Inexact[np.ndarray, "d d"]]:
     """The joint eigenbasis of commuting Pauli strings: values ±1 (vectors, strings), and the vectors as columns.
 
     Raises ValueError when two strings do not commute, or when together they leave the basis open (not maximal).
@@ -197,7 +200,9 @@ class JointEigenbasis:
 
 
 def joint_eigenbasis(
-    observables: Sequence[np.ndarray], names: Sequence[str] | None = None, tolerance: float = TOLERANCE
+    observables: Sequence[Num[np.ndarray, "rows columns"]],
+    names: Sequence[str] | None = None,
+    tolerance: float = TOLERANCE,
 ) -> JointEigenbasis:
     """Diagonalise commuting Hermitian matrices together, splitting each eigenspace of the first by the next, and so on.
 
@@ -236,7 +241,7 @@ def check_entries(number: int) -> None:
         )
 
 
-def commutator_norms(observables: np.ndarray) -> np.ndarray:
+def commutator_norms(observables: Num[np.ndarray, "n d d"]) -> Float[np.ndarray, "n n"]:
     """‖[Aᵢ, Aⱼ]‖_F for all pairs of a stack (n, d, d) of Hermitian matrices at once: an (n, n) symmetric table.
 
     One matrix product per pair, since BA = (AB)†, of the traceless parts, which have the same commutator; the
@@ -262,7 +267,9 @@ def commutator_norms(observables: np.ndarray) -> np.ndarray:
     return norms + norms.T
 
 
-def commute_table(observables: np.ndarray, tolerance: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
+def commute_table(
+    observables: Num[np.ndarray, "n d d"], tolerance: float = TOLERANCE
+) -> tuple[Float[np.ndarray, "n n"], Bool[np.ndarray, "n n"]]:
     """Norms of all commutators, and whether each is at most tolerance · ‖A₀‖‖B₀‖, the Frobenius norms of the traceless
     parts; a multiple of the identity commutes with everything."""
     tolerance = as_tolerance(tolerance)
@@ -271,7 +278,7 @@ def commute_table(observables: np.ndarray, tolerance: float = TOLERANCE) -> tupl
     return norms, norms <= tolerance * np.outer(size, size)
 
 
-def largest_commuting_subsets(commute: np.ndarray, limit: int = 1_000) -> list[list[int]]:
+def largest_commuting_subsets(commute: Bool[np.ndarray, "n n"], limit: int = 1_000) -> list[list[int]]:
     """All largest sets of pairwise commuting observables (positions), largest cliques of the table; at most
     ``limit``."""
     graph = nx.from_numpy_array(np.asarray(commute) & ~np.eye(len(commute), dtype=bool))
@@ -284,27 +291,27 @@ def largest_commuting_subsets(commute: np.ndarray, limit: int = 1_000) -> list[l
     return sorted(best)
 
 
-def overlap(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def overlap(first: Num[np.ndarray, "d d"], second: Num[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     """|⟨eᵢ|fⱼ⟩|² of two orthonormal bases given as columns: Born probabilities, a doubly stochastic table."""
     return np.abs(first.conj().T @ second) ** 2
 
 
-def mutual_unbiasedness(first: np.ndarray, second: np.ndarray) -> float:
+def mutual_unbiasedness(first: Num[np.ndarray, "d d"], second: Num[np.ndarray, "d d"]) -> float:
     """Largest | |⟨eᵢ|fⱼ⟩|² − 1/d |: zero exactly for mutually unbiased bases, 1 − 1/d for equal ones."""
     return float(np.abs(overlap(first, second) - 1 / len(first)).max())
 
 
-def maassen_uffink(first: np.ndarray, second: np.ndarray) -> float:
+def maassen_uffink(first: Num[np.ndarray, "d d"], second: Num[np.ndarray, "d d"]) -> float:
     """H(A) + H(B) ≥ −2 log₂ maxᵢⱼ|⟨eᵢ|fⱼ⟩| bits in every state (Maassen & Uffink, PRL 60, 1103 (1988))."""
     return float(max(0.0, -np.log2(overlap(first, second).max())))
 
 
-def incompatibility(first: np.ndarray, second: np.ndarray) -> float:
+def incompatibility(first: Num[np.ndarray, "d d"], second: Num[np.ndarray, "d d"]) -> float:
     """1 − mean over i of maxⱼ|⟨eᵢ|fⱼ⟩|², in [0, 1 − 1/d]: zero exactly when the bases agree up to order and phase."""
     return float(1 - overlap(first, second).max(axis=1).mean())
 
 
-def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> np.ndarray:
+def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> Inexact[np.ndarray, "contexts d d"]:
     """All contexts as orthonormal bases, (contexts, d, d), vectors as columns.
 
     Vectors that are orthogonal within the tolerance are moved to the nearest orthonormal basis (the polar factor).
@@ -324,8 +331,10 @@ def context_bases(h: Hypergraph, tolerance: float = TOLERANCE) -> np.ndarray:
 
 
 def context_observables(
-    h: Hypergraph, eigenvalues: Sequence[float | int] | np.ndarray | None = None, tolerance: float = TOLERANCE
-) -> np.ndarray:
+    h: Hypergraph,
+    eigenvalues: Sequence[float | int] | Real[np.ndarray, " values"] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Inexact[np.ndarray, "contexts d d"]:
     """The maximal observable of every context, (contexts, d, d); eigenvalues by place in the context, 1 … d by
     default.
 

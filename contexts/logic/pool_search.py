@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Complex, Float
+from jaxtyping import Complex, Float, Inexact
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Solver
 
@@ -23,7 +23,7 @@ def search_pool(
     rays: Float[np.ndarray, "rays d"] | Complex[np.ndarray, "rays d"],
     level: str,
     rng: np.random.Generator,
-) -> dict[str, np.ndarray] | None:
+) -> dict[str, Inexact[np.ndarray, " d"]] | None:
     """Choose rays of a pool for the core (atoms that are no leaves) by SAT, then rebuild the leaves; None if there is
     no choice.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from jaxtyping import Bool, Inexact
 
 _GOLDEN = (1 + 5**0.5) / 2
 _CUBE = np.exp(2j * np.pi / 3)
@@ -27,7 +28,7 @@ POOL_LIMIT = 500
 """Rays; larger pools are not searched."""
 
 
-def pool(name: str, dimension: int) -> np.ndarray | None:
+def pool(name: str, dimension: int) -> Inexact[np.ndarray, "rays d"] | None:
     """The different rays with these components as unit rows, (rays, dimension); None past ``POOL_LIMIT`` rays.
 
     The first nonzero component is made real and positive, so each ray comes once.
@@ -47,6 +48,6 @@ def pool(name: str, dimension: int) -> np.ndarray | None:
     return unit if np.iscomplexobj(np.array(values)) else unit.real
 
 
-def orthogonality(rays: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+def orthogonality(rays: Inexact[np.ndarray, "rays d"], tolerance: float = 1e-9) -> Bool[np.ndarray, "rays rays"]:
     """Which rays of a pool are orthogonal, (rays, rays)."""
     return np.abs(rays.conj() @ rays.T) <= tolerance

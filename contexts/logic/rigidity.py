@@ -7,18 +7,21 @@ change nothing, which are rotations of the whole (real: SO(d); complex: U(d)) an
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float, Inexact, Int
 
 from contexts.hypergraphs.hypergraph import Hypergraph, bits
 from contexts.hypergraphs.rays import unit_matrix
 
 
-def edges_of(h: Hypergraph) -> np.ndarray:
+def edges_of(h: Hypergraph) -> Int[np.ndarray, "edges 2"]:
     """Exclusive pairs as vertex positions, (edges, 2)."""
     pairs = [(i, j) for i, mask in enumerate(h.neighbour_masks) for j in bits(mask) if i < j]
     return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
-def jacobian(unit: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def jacobian(
+    unit: Inexact[np.ndarray, "atoms d"], edges: Int[np.ndarray, "edges 2"]
+) -> Float[np.ndarray, "rows coordinates"]:
     """Derivatives of ⟨u|v⟩ for every edge (for complex rays real parts, then imaginary ones) along each coordinate.
 
     ``unit`` is (atoms, d); columns are the atoms' coordinates, for complex rays all real parts of an atom before its

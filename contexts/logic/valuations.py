@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from jaxtyping import Bool
 
 from contexts.hypergraphs.hypergraph import Hypergraph, bits
 from contexts.logic.state_counting import plan
@@ -120,7 +121,7 @@ def true_atoms_of_all(h: Hypergraph, found: Sequence[int]) -> list[list[str]]:
     return [names[a:b] for a, b in pairwise([0, *ends])]
 
 
-def as_table(h: Hypergraph, found: Sequence[int]) -> np.ndarray:
+def as_table(h: Hypergraph, found: Sequence[int]) -> Bool[np.ndarray, "states atoms"]:
     """States as a boolean table, (states, atoms)."""
     size = (len(h.vertices) + 7) // 8
     raw = np.frombuffer(b"".join(s.to_bytes(size, "little") for s in found), dtype=np.uint8)

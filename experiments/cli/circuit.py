@@ -146,11 +146,7 @@ def train(
     from experiments.studies.circuit_training import train as run
 
     keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
-<<<<<<< HEAD
-    say(run(spec, file.spec, keys, out, resume, check_gradients, quiet=as_json), as_json)
-=======
-    say(run(spec, read, keys, out, fresh, check_gradients, quiet=as_json), as_json)
->>>>>>> 749f530 (Studies side by side: --workers for packing studies and word senses; circuit train continues as every verb does)
+    say(run(spec, file.spec, keys, out, fresh, check_gradients, quiet=as_json), as_json)
 
 
 @circuit.command()

@@ -52,7 +52,11 @@ def reversal_error(evolve: StateMap, unevolve: StateMap, states: Shaped[Tensor, 
     return (_norm(unevolve(evolve(states)) - states) / _norm(states)).max().item()
 
 
-def causality_defect(log_probs: Callable[[Tensor], Tensor], tokens: Int[Tensor, "batch time"], vocab: int) -> float:
+def causality_defect(
+    log_probs: Callable[[Int[Tensor, "batch time"]], Float[Tensor, "batch time vocab"]],
+    tokens: Int[Tensor, "batch time"],
+    vocab: int,
+) -> float:
     """Largest change of a probability when every token after a position is replaced: future tokens change nothing."""
     time = tokens.shape[1]
     before = log_probs(tokens).exp()

@@ -128,7 +128,9 @@ class BornMachineLM(nn.Module):
         frame = self.final()
         return frame @ frame.mH
 
-    def backwards(self, kraus: Shaped[Tensor, "symbols dim dim"]) -> tuple[Tensor, Tensor]:
+    def backwards(
+        self, kraus: Shaped[Tensor, "symbols dim dim"]
+    ) -> tuple[Shaped[Tensor, "counts dim dim"], Float[Tensor, " counts"]]:
         """M_0..M_longest, each scaled to trace 1, and the logarithms of what they were divided by."""
         effect = self.projector() / self.config.rank
         tall = kraus.flatten(0, 1).mH
@@ -186,7 +188,11 @@ class BornMachineLM(nn.Module):
         return self.read(torch.stack(states, 1), read, self.effects())
 
     def turn(
-        self, psi: Shaped[Tensor, "batch dim"], token: Int[Tensor, " batch"], flat: Tensor, first: Tensor
+        self,
+        psi: Shaped[Tensor, "batch dim"],
+        token: Int[Tensor, " batch"],
+        flat: Shaped[Tensor, "dim symbols_dim"],
+        first: Shaped[Tensor, " dim"],
     ) -> Shaped[Tensor, "batch dim"]:
         """A_s ψ of unit length, or ψ₀ after the marker; ``flat`` is (A_1 … A_S)ᵀ side by side, one product for all."""
         ends = token == self.marker
@@ -196,7 +202,10 @@ class BornMachineLM(nn.Module):
         return torch.where(ends[:, None], first, psi / length.clamp_min(torch.finfo(length.dtype).tiny))
 
     def read(
-        self, psi: Shaped[Tensor, "*batch dim"], read: Int[Tensor, "*batch"], effects: Tensor
+        self,
+        psi: Shaped[Tensor, "*batch dim"],
+        read: Int[Tensor, "*batch"],
+        effects: Shaped[Tensor, "counts vocab dim dim"],
     ) -> Float[Tensor, "*batch vocab"]:
         """log p(w) of registers after ``read`` symbols each."""
         self.refuse(read)

@@ -166,7 +166,7 @@ class CircuitLM(ControlledLM):
         mixers = self._all_mixers()
         return self.read(self._evolve(self._start(mixers[0]), angles, mixers[1:]))
 
-    def mixers(self) -> Tensor:
+    def mixers(self) -> Shaped[Tensor, "layers dim dim"] | Shaped[Tensor, "layers parameters"]:
         """W_1 … W_L: matrices ``(layers, dim, dim)`` up to dimension 256, above it the gates' parameters
         ``(layers, parameters)``.
         """

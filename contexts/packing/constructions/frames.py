@@ -44,7 +44,7 @@ def harmonic(v: int, members: Int64[np.ndarray, " k"]) -> Complex128[np.ndarray,
 
 
 def harmonic_of(
-    difference_set: Callable[[], tuple[int, np.ndarray]], complement: bool = False
+    difference_set: Callable[[], tuple[int, Int64[np.ndarray, " members"]]], complement: bool = False
 ) -> Complex128[np.ndarray, "v k"]:
     """:func:`harmonic` of a difference set that is made when needed, or of what it leaves of Z_v."""
     v, members = difference_set()

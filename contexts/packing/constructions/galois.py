@@ -38,15 +38,15 @@ class GF:
         self.log = np.full(q, -1)
         self.log[self.exp] = np.arange(q - 1)
 
-    def power(self, a: Int64[np.ndarray, ...], n: int) -> Int64[np.ndarray, ...]:
+    def power(self, a: Int64[np.ndarray, "*shape"], n: int) -> Int64[np.ndarray, "*shape"]:
         """a^n entrywise, n ≥ 1."""
         return np.where(a == 0, 0, self.exp[self.log[a] * n % (self.q - 1)])
 
-    def product(self, a: Int64[np.ndarray, ...], b: Int64[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
+    def product(self, a: Int64[np.ndarray, "*#shape"], b: Int64[np.ndarray, "*#shape"]) -> Int64[np.ndarray, "*#shape"]:
         """a·b, element by element, by logarithms."""
         return np.where((a == 0) | (b == 0), 0, self.exp[(self.log[a] + self.log[b]) % (self.q - 1)])
 
-    def sum(self, a: Int64[np.ndarray, ...], b: Int64[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
+    def sum(self, a: Int64[np.ndarray, "*#shape"], b: Int64[np.ndarray, "*#shape"]) -> Int64[np.ndarray, "*#shape"]:
         """a + b, element by element: digit by digit in base p."""
         total = np.zeros(np.broadcast(a, b).shape, int)
         for i in range(self.k):
@@ -54,7 +54,7 @@ class GF:
             total += (a // place + b // place) % self.p * place
         return total
 
-    def trace(self, a: Int64[np.ndarray, ...], subfield: int | None = None) -> Int64[np.ndarray, ...]:
+    def trace(self, a: Int64[np.ndarray, "*shape"], subfield: int | None = None) -> Int64[np.ndarray, "*shape"]:
         """Σ a^{s^i} over i < log_s q: the trace to GF(s) (default: GF(p), whose elements are the numbers 0 … p−1)."""
         s = self.p if subfield is None else subfield
         total, term, size = np.zeros_like(a), a, 1

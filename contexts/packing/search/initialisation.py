@@ -92,8 +92,7 @@ def parts(
     return normalise(out.reshape(-1, d)).reshape(out.shape)
 
 
-def gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> Inexact[np.ndarray, ...]:
-    """Independent standard normal numbers, complex ones with independent parts."""
+def gaussian(rng: np.random.Generator, shape: tuple[int, ...], field: str) -> Inexact[np.ndarray, "*shape"]:
     """Standard normal numbers of a shape; complex ones have independent real and imaginary parts."""
     x = rng.standard_normal(shape)
     return x + 1j * rng.standard_normal(shape) if field == "complex" else x
