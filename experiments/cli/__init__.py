@@ -23,6 +23,7 @@ from experiments.cli.packing import packing
 from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.sample import sample
+from experiments.cli.serve import serve
 from experiments.cli.summary import summary
 from experiments.entry import STOPPED
 from experiments.errors import UserError
@@ -43,6 +44,7 @@ app.command("summary")(summary)
 app.command("report")(report)
 app.command("merge")(merge)
 app.command("sample")(sample)
+app.command("serve")(serve)
 app.command("audit")(audit)
 app.command("lens")(lens)
 app.add_typer(contexts, name="contexts")

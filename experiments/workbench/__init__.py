@@ -1,0 +1,1 @@
+"""The workbench: ``qattn serve`` shows results, live runs and trained models in the browser, on this machine alone."""
