@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from classical import PRESETS, Transformer, TransformerConfig
-from classical.lens import logit_lens, relative_steps, residual_stream
+from classical.lens import half_steps, logit_lens, relative_steps, residual_stream
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms"])
@@ -45,3 +45,17 @@ def test_tied_lens_reads_back_the_token_it_was_given():
     tokens = torch.arange(48).reshape(12, 4)
     for layer in logit_lens(model, tokens):
         assert torch.equal(layer.argmax(-1), tokens)
+
+
+def test_half_blocks_add_up_to_blocks_and_post_norm_is_refused():
+    config = TransformerConfig(7, 5, dim=8, layers=2, heads=2, init_std=0.5)
+    model = Transformer(config, torch.Generator().manual_seed(0)).double()
+    tokens = torch.randint(7, (2, 5), generator=torch.Generator().manual_seed(1))
+    steps, stream = half_steps(model, tokens), residual_stream(model, tokens)
+    assert steps.shape == (4, 2, 5)
+    attended = model.blocks[1].attention(model.blocks[1].attention_norm(stream[1]))
+    fed = stream[2] - stream[1] - attended
+    torch.testing.assert_close(steps[2], attended.norm(dim=-1) / stream[1].norm(dim=-1))
+    torch.testing.assert_close(steps[3], fed.norm(dim=-1) / (stream[1] + attended).norm(dim=-1))
+    with pytest.raises(ValueError, match="post-norm"):
+        half_steps(Transformer(TransformerConfig(7, 5, dim=8, layers=1, heads=2, norm_position="post")), tokens)

@@ -8,10 +8,18 @@ from typing import Any
 
 import pytest
 
+from experiments.api import make_experiment
 from experiments.cli import main
+from experiments.lm.builders import build_for, load_task
+from experiments.lm.train import fit
+from experiments.lm.trained_models import Trained
+from experiments.runs.run_folder import RunFolder
+from experiments.schema.jobs import jobs
+from experiments.studies.atlas import atlas_run
 from experiments.studies.atlas.atlas_file import load_entry, shipped_entries
 from experiments.studies.atlas.atlas_run import run_entry, write_page
 from experiments.studies.atlas.entries import ENTRIES
+from experiments.tasks.text import SHIPPED
 
 SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "backpropagation": ("holds", ("networks=20",)),
@@ -23,6 +31,7 @@ SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_cloning": ("holds", ("states=5", "dimensions=[2, 3]")),
     "positions": ("holds", ("length=512", "dim=16")),
     "quasi_dimensions": ("fails", ("dimensions=[4, 16, 64]",)),
+    "residual_stream": ("fails", ("windows=4",)),
     "scaled_scores": ("fails", ("queries=300", "dimensions=[128]")),
     "softmax_as_born": ("holds", ("draws=20",)),
     "softmax_over_queries": ("fails", ("texts=10",)),
@@ -30,6 +39,44 @@ SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "universal_approximation": ("holds", ("widths=[1, 8, 128]", "uploads=[1, 2]", "depth=4")),
 }
 """By entry the verdict of its small form, and what makes it small."""
+
+
+@pytest.fixture(scope="module")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
+    """The shared models in small: the same kinds under the same names, trained for a moment on a short text."""
+    out = tmp_path_factory.mktemp("models")
+    (out / "text.txt").write_text(SHIPPED["tinyshakespeare"].read_text(encoding="utf-8")[:12000], encoding="utf-8")
+    register = {"kind": "unitary", "dim": 16, "layers": 2, "heads": 2, "key_dim": 4, "control": "additive", "ngram": 2,
+                "embedding": 8}  # fmt: skip
+    experiment = make_experiment(
+        task={"kind": "text", "path": str(out / "text.txt"), "tokenizer": "char", "block": 32},
+        models={
+            "transformer": {"kind": "transformer", "preset": "modern", "dim": 16, "layers": 2, "heads": 2},
+            "lstm": {"kind": "lstm", "dim": 16, "embedding": 8},
+            "unitary": {**register, "readout": "povm", "rank": 1},
+            "unitary softmax": {**register, "readout": "softmax", "floor": False},
+        },
+        training={"steps": 40, "batch": 8, "evaluate_every": 40, "optimizer": {"lr": 1e-2}},
+        seeds=1,
+    )
+    found = {}
+    for job in jobs(experiment):
+        task = load_task(job)
+        model = build_for(job, task)
+        folder = RunFolder(out / job.model_name)
+        fit(model, task, job.training, job.model.optimizer, job.seed, folder)
+        folder.close()
+        found[job.model_name] = Trained(out / job.model_name, job, model.eval(), task.tokenizer)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _share_tiny_models(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shared_models(out: Path, say: object) -> dict[str, Trained]:
+        models: dict[str, Trained] = request.getfixturevalue("tiny_models")
+        return models
+
+    monkeypatch.setattr(atlas_run, "shared_models", shared_models)
 
 
 def small(name: str) -> Any:

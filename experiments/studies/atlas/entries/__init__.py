@@ -11,6 +11,7 @@ from experiments.studies.atlas.entries.likelihood import Likelihood
 from experiments.studies.atlas.entries.no_cloning import NoCloning
 from experiments.studies.atlas.entries.positions import Positions
 from experiments.studies.atlas.entries.quasi_dimensions import QuasiDimensions
+from experiments.studies.atlas.entries.residual_stream import ResidualStream
 from experiments.studies.atlas.entries.scaled_scores import ScaledScores
 from experiments.studies.atlas.entries.softmax_as_born import SoftmaxAsBorn
 from experiments.studies.atlas.entries.softmax_over_queries import SoftmaxOverQueries
@@ -29,6 +30,7 @@ ENTRIES: dict[str, type[Entry]] = {
     "likelihood": Likelihood,
     "no_cloning": NoCloning,
     "quasi_dimensions": QuasiDimensions,
+    "residual_stream": ResidualStream,
     "scaled_scores": ScaledScores,
     "softmax_as_born": SoftmaxAsBorn,
     "softmax_over_queries": SoftmaxOverQueries,
