@@ -162,7 +162,7 @@ def test_verbs(qattn, tmp_path):
         found, out, err = qattn("contexts", *words)
         assert found == code, err
         assert message in out
-    rows = list(csv.DictReader((tmp_path / "states.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "states.csv").read_text().splitlines()))
     assert len(rows) == 11
     for context in library.load("pentagon").contexts:
         assert all(sum(int(row[v]) for v in context) == 1 for row in rows)
