@@ -1,7 +1,8 @@
 """Named hypergraphs: the standard examples of quantum logic and of Kochen–Specker research, and the paper's own.
 
 Most come from ``data/hypergraphs.json``, where each has its source and numbers recomputed by independent programs
-(returned in ``notes``). The families (cycles, fireflies, chains of bugs) and the paper's two examples are built here.
+(returned in ``notes``), or are built by :mod:`contexts.hypergraphs.ray_sets`. The families (cycles, fireflies, chains
+of bugs) and the paper's two examples are built here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from contexts.hypergraphs import ray_sets
 from contexts.hypergraphs.formats import from_dict
 from contexts.hypergraphs.hypergraph import Hypergraph
 
@@ -34,6 +36,11 @@ ALIASES = {
     "kcbs": "kcbs_pentagram",
     "chsh": "chsh_exclusivity_graph",
     "mermin": "mermin_square",
+    "kochen_specker": "kochen_specker_192_118",
+    "lisonek": "lisonek_21_7",
+    "600_cell": "six_hundred_cell_60_75",
+    "kernaghan_peres": "kernaghan_peres_40_25",
+    "e8": "e8_120_2025",
 }
 
 
@@ -42,13 +49,14 @@ ENTRY_POINTS = "qattn.hypergraphs"
 
 
 def names() -> list[str]:
-    """All names :func:`load` knows, without the aliases and the families ``cycle_N``, ``firefly_N``, ``bugs_N``."""
-    return sorted({*_stored(), *_BUILT, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    """All names :func:`load` knows, without the aliases and the families ``cycle_N``, ``firefly_N``, ``bugs_N`` and
+    ``rational_N``."""
+    return sorted({*_stored(), *_BUILT, *ray_sets.SETS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
 def load(name: str) -> Hypergraph:
-    """A hypergraph by name, alias, or family: ``cycle_24`` (3 atoms per context), ``firefly_4``, ``bugs_50``; or one
-    that an installed package declares.
+    """A hypergraph by name, alias, or family: ``cycle_24`` (3 atoms per context), ``firefly_4``, ``bugs_50``,
+    ``rational_7``; or one that an installed package declares.
 
     Raises ValueError that lists the nearest names, or that says why a package's hypergraph cannot be used.
     """
@@ -57,6 +65,9 @@ def load(name: str) -> Hypergraph:
         return _BUILT[key]()
     if key in _stored():
         return _from_entry(_stored()[key])
+    if key in ray_sets.SETS:
+        made = ray_sets.SETS[key]
+        return made.build().replace(name=key, notes={"source": made.source})
     family, _, number = key.rpartition("_")
     if family in _FAMILIES and number.isdigit():
         return _FAMILIES[family](int(number))
@@ -194,4 +205,9 @@ def _stored() -> dict[str, dict[str, Any]]:
 
 
 _BUILT: dict[str, Callable[[], Hypergraph]] = {"bank": bank, "paper_pair": paper_pair, "mermin_square": mermin_square}
-_FAMILIES: dict[str, Callable[[int], Hypergraph]] = {"cycle": cycle, "firefly": firefly, "bugs": bug_chain}
+_FAMILIES: dict[str, Callable[[int], Hypergraph]] = {
+    "cycle": cycle,
+    "firefly": firefly,
+    "bugs": bug_chain,
+    "rational": ray_sets.rational,
+}

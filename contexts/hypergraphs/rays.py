@@ -79,34 +79,42 @@ def check_vectors(h: Hypergraph, tolerance: float = TOLERANCE) -> VectorCheck:
     unit = unit_matrix(h)
     overlap = np.abs(unit.conj() @ unit.T)
     orthogonal = overlap <= tolerance if h.exact is None else exactly_orthogonal(h)
-    classes = None if h.exact is None else [surds.scaled(h.exact[v]) for v in h.vertices]
+    same = sines_vanish(unit) if h.exact is None else exactly_parallel(h)
     found: tuple[list, list, list] = ([], [], [])
     for i, j in combinations(range(len(h.vertices)), 2):
         adjacent = h.neighbour_masks[i] >> j & 1
         entry = (h.vertices[i], h.vertices[j], float(overlap[i, j]))
         if adjacent and not orthogonal[i, j]:
             found[0].append(entry)
-        if classes[i] == classes[j] if classes else _sine(unit[i], unit[j]) <= PARALLEL:
+        if same[i, j]:
             found[1].append(entry)
         if not adjacent and orthogonal[i, j]:
             found[2].append(entry)
     return VectorCheck(*found)
 
 
-def exactly_orthogonal(h: Hypergraph) -> Bool[np.ndarray, "atoms atoms"]:
-    """Which two atoms' exact vectors are orthogonal, by exact arithmetic wherever float64 leaves a doubt.
+def sines_vanish(unit: Num[np.ndarray, "atoms d"]) -> Bool[np.ndarray, "atoms atoms"]:
+    """Which two unit rays are the same one: the sine between them is at most ``PARALLEL``."""
+    table = np.abs(unit.conj() @ unit.T) > 1 - 1e-6  # where the cosine leaves a doubt, the sine is computed
+    for i, j in np.argwhere(np.triu(table, 1)).tolist():
+        table[i, j] = table[j, i] = _sine(unit[i], unit[j]) <= PARALLEL
+    return table
 
-    Unit vectors in float64 are off by a few units of rounding, so that an overlap above 1e-6 is not 0. Raises
-    ValueError where the hypergraph has no exact vectors.
-    """
+
+def exactly_parallel(h: Hypergraph) -> Bool[np.ndarray, "atoms atoms"]:
+    """Which two atoms' exact vectors span one ray. Raises ValueError where the hypergraph has no exact vectors."""
     if h.exact is None:
         raise ValueError("this needs exact vectors: whole numbers, or texts such as sqrt(2)")
-    unit = unit_matrix(h)
-    table = np.abs(unit.conj() @ unit.T) < 1e-6
-    rays = [h.exact[v] for v in h.vertices]
-    for i, j in np.argwhere(np.triu(table, 1)).tolist():
-        table[i, j] = table[j, i] = not any(surds.inner(rays[i], rays[j]))
-    return table
+    number: dict[tuple[surds.Number, ...], int] = {}
+    label = np.array([number.setdefault(surds.scaled(h.exact[v]), len(number)) for v in h.vertices])
+    return label[:, None] == label[None, :]
+
+
+def exactly_orthogonal(h: Hypergraph) -> Bool[np.ndarray, "atoms atoms"]:
+    """Which two atoms' exact vectors are orthogonal. Raises ValueError where the hypergraph has no exact vectors."""
+    if h.exact is None:
+        raise ValueError("this needs exact vectors: whole numbers, or texts such as sqrt(2)")
+    return surds.orthogonality([h.exact[v] for v in h.vertices])
 
 
 def require_orthonormal(h: Hypergraph, tolerance: float = TOLERANCE) -> None:

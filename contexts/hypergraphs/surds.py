@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from math import gcd, isqrt
+from math import gcd, isqrt, lcm
 
 import numpy as np
-from jaxtyping import Complex, Float
+from jaxtyping import Bool, Complex, Float
 
 from contexts.hypergraphs.parsing import shown
 
@@ -204,6 +204,36 @@ def as_text(number: Number) -> str:
     return part if not real else f"{real}{'' if part.startswith('-') else '+'}{part}"
 
 
+def orthogonality(rays: Sequence[Sequence[Number]]) -> Bool[np.ndarray, "n n"]:
+    """Which ⟨u|v⟩ are exactly 0, for n rays of one length at once.
+
+    Scaled to whole coefficients, the rays are integer matrices, one for each √k of their real and imaginary parts, and
+    so are their products; a sum of products vanishes exactly if, for each √k, its coefficients do.
+    """
+    n, d = len(rays), len(rays[0]) if rays else 0
+    whole: dict[tuple[int, int], np.ndarray] = defaultdict(lambda: np.zeros((n, d), dtype=object))
+    for row, ray in enumerate(rays):
+        factor = lcm(*(a.denominator for x in ray for part in x for a in part.terms.values()))
+        for column, x in enumerate(ray):
+            for side, part in enumerate(x):
+                for k, a in part.terms.items():
+                    whole[side, k][row, column] = int(a * factor)
+    largest = max((int(np.abs(table).max(initial=0)) for table in whole.values()), default=0)
+    small = largest**2 * max(d, 1) * max((k for _, k in whole), default=1) * len(whole) ** 2 < 2**52
+    tables = {key: table.astype(np.float64) if small else table for key, table in whole.items()}  # exact below 2⁵³
+    sums: dict[tuple[int, int], np.ndarray] = defaultdict(lambda: np.zeros((n, n)))
+    for (first, k), u in tables.items():
+        for (second, m), v in tables.items():
+            common = gcd(k, m)
+            key = ((first + second) % 2, k // common * (m // common))
+            sign = -1 if (first, second) == (1, 0) else 1  # ⟨u|v⟩ is conjugate linear in u
+            sums[key] = sums[key] + sign * common * (u @ v.T)
+    zero = np.ones((n, n), dtype=bool)
+    for table in sums.values():
+        zero &= table == 0
+    return zero
+
+
 def as_floats(ray: Sequence[Number]) -> Float[np.ndarray, " d"] | Complex[np.ndarray, " d"]:
     """The components as float64, or complex128 where one has an imaginary part."""
     if any(imaginary for _, imaginary in ray):
@@ -225,6 +255,8 @@ def inner(first: Sequence[Number], second: Sequence[Number]) -> Number:
     """⟨first|second⟩ = Σ first* second, exactly."""
     real, imaginary = Surd(), Surd()
     for (a, b), (c, d) in zip(first, second, strict=True):
+        if not (a or b) or not (c or d):
+            continue
         real += a * c + b * d
         imaginary += a * d - b * c
     return real, imaginary

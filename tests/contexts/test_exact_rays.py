@@ -50,6 +50,17 @@ def test_exact_rays_tell_apart_what_floats_do_not():
     assert formats.from_dict(rounded).exact is None
 
 
+def test_all_inner_products_at_once():
+    """The table of orthogonality agrees with the products one by one, also for coefficients past float64."""
+    for scale in ("1", "10^12"):
+        texts = ["1", "sqrt2-i", "0", f"{scale}*w3"]
+        rays = [[surds.parse(a), surds.parse(b)] for a in texts for b in texts if (a, b) != ("0", "0")]
+        table = surds.orthogonality(rays)
+        one_by_one = [[not any(surds.inner(u, v)) for v in rays] for u in rays]
+        assert table.tolist() == one_by_one
+        assert table.any()
+
+
 def test_exact_vectors_survive_files_and_operations(tmp_path):
     h = notebook.from_rays("0,1,-1,w3,-w3,w3^2,-w3^2", 2)
     formats.write(h, tmp_path / "h.json")
