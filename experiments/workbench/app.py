@@ -23,7 +23,7 @@ from experiments import report
 from experiments.errors import UserError
 from experiments.workbench.predictions import Sampling, expected, side_by_side
 from experiments.workbench.training_curves import curves
-from experiments.workbench.workspace import Workspace, pick
+from experiments.workbench.workspace import Workspace, different, pick
 
 HERE = Path(__file__).parent
 COOKIE = "qattn_token"
@@ -138,7 +138,7 @@ def _models_room(app: FastAPI, workspace: Workspace, page: Callable[..., Respons
         fragment: Fragment = False,
     ) -> Response:
         present = workspace.models()
-        chosen = model or [found.identifier for found in present[:2]]
+        chosen = model or [found.identifier for found in different(present)[:2]]
         if len(chosen) > MOST_MODELS:
             raise UserError(f"choose at most {MOST_MODELS} models, got {len(chosen)}")
         sampling = Sampling(temperature, top_k or None, None if top_p == 1 else top_p)

@@ -6,6 +6,7 @@ A request names a thing by its identifier and never by a path, so that no reques
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -105,3 +106,11 @@ def pick(among: Sequence[Found], chosen: str, what: str) -> Found:
         if found.identifier == chosen:
             return found
     raise UserError(f"no such {what} in the folders that are served; it may have been moved: start from the first page")
+
+
+def different(runs: Sequence[Found]) -> list[Found]:
+    """One run of each model and task: folders of runs end with their seed and a digest."""
+    first: dict[str, Found] = {}
+    for run in runs:
+        first.setdefault(re.sub(r"-s\d+-[0-9a-f]{8}$", "", run.name), run)
+    return list(first.values())

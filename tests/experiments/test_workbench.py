@@ -85,6 +85,8 @@ def test_the_first_page_names_what_is_there_and_links_lead_on(client: TestClient
 
 def test_the_table_shows_the_models_own_probabilities(client: TestClient, results: Path) -> None:
     page = client.get("/models?prompt=the se&fragment=true").text
+    assert "transformer on" in page
+    assert "unitary on" in page
     folders = sorted(path.parent for path in results.glob("small/runs/*/model.safetensors"))
     for folder in folders:
         trained = load(folder)
