@@ -62,10 +62,10 @@ def write(
         drawing = svg(figure)
         write_bytes(out / "figures" / "ladder.svg", drawing)
         opening = inline(drawing, "ladder", LADDER)
-    laws = {}
-    for i, (text, figure) in enumerate(draw_laws(summary).items()):
+    laws, drawn_laws = {}, draw_laws(summary)
+    for i, (text, figure) in enumerate(drawn_laws.items()):
         drawing = svg(figure)
-        write_bytes(out / "figures" / f"scaling-{_slug(text, i, list(draw_laws(summary)))}.svg", drawing)
+        write_bytes(out / "figures" / f"scaling-{_slug(text, i, list(drawn_laws))}.svg", drawing)
         laws[text] = inline(drawing, f"scaling-{i}", f"{SCALING}: {text}")
     page = html(summary, runs, tasks, inlined, opening, Made(experiment_yaml, environment, command), laws)
     return write_text(out / "report.html", page)

@@ -29,6 +29,9 @@ class ControlledModel(ModelConfig):
     what the control looks at does."""
     decay: Literal["fixed", "learned"] = "fixed"
     """How attention falls with distance: one rate per head, fixed or learned."""
+    qk_norm: bool = False
+    """Normalise the queries and keys of the attention, as a transformer's `qk_norm` does: angles then grow with the
+    control vectors and not with their cube, and higher rates are stable. A nonlinearity before the angles."""
     control: AnyControl = "mlp"
     """What turns tokens into angles: a linear map of the newest `token`'s embedding, the `additive` one of the last
     `ngram` embeddings, an `mlp` on these, or a `transformer` (preset modern, without its head) on the whole text."""
@@ -58,6 +61,8 @@ class ControlledModel(ModelConfig):
         if self.control == "transformer" and self.embedding % (2 * self.heads):
             expected = f"a multiple of twice the heads ({2 * self.heads}) with control transformer"
             yield "embedding", expected, str(self.embedding), ("heads",)
+        if self.qk_norm and not self.attention:
+            yield "qk_norm", "attention: true beside it", "attention: false; remove qk_norm", ("attention",)
         if self.decay == "learned" and not self.attention:
             yield "decay", "attention: true beside it", "attention: false; remove decay", ("attention",)
 

@@ -46,7 +46,10 @@ ADDED: dict[str, dict[str, Any]] = {
     "transformer": {"front": "token", "ngram": None},
     "lstm": {"front": "token", "ngram": None},
     "ngram": {"smoothing": "add_k", "discount": None},
-    **{kind: {"blocks": None} for kind in ("unitary", "selected", "mean_field", "circuit", "no_register")},
+    **{
+        kind: {"blocks": None, "qk_norm": False}
+        for kind in ("unitary", "selected", "mean_field", "circuit", "no_register")
+    },
 }
 """By kind: fields that came after version 0.1, with the values that a run without them has. At these values they are
 not part of its identity, so that folders from before are known again."""

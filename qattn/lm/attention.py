@@ -18,6 +18,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+EPS = 1e-6
+"""Added to the mean square of a query or key before it is normalised."""
+
 
 @dataclass
 class Memory:
@@ -52,6 +55,11 @@ class AttentionConfig(Protocol):
         ...
 
     @property
+    def qk_norm(self) -> bool:
+        """Whether queries and keys are normalised."""
+        ...
+
+    @property
     def angle_init_scale(self) -> float:
         """Size of the angles at the start, in radians."""
         ...
@@ -62,7 +70,9 @@ class PhaseAttention(nn.Module):
 
     ``count`` is the number of angles per layer (dim phases, or dim/2 planar rotations); heads share it evenly. The
     decay κ(n) = r^n / √Σ_{m≤n} r^{2m} has one rate r per head, spread from 1/2 to 1 − 2⁻⁵, fixed or learned.
-    Without ``bilinear`` the sum over earlier tokens is left out and θ_l(x) = b_l(x_n) alone remains.
+    Without ``bilinear`` the sum over earlier tokens is left out and θ_l(x) = b_l(x_n) alone remains. Unbounded, θ is of
+    third degree in the control vectors, and at high rates runs away; with ``qk_norm`` queries and keys have entries of
+    mean square one, so that a score is at most √key_dim.
     ``angle_init_scale`` is the standard deviation of the first angles for control vectors of unit variance.
     """
 
@@ -76,6 +86,7 @@ class PhaseAttention(nn.Module):
         angle_init_scale: float,
         learned_decay: bool,
         bilinear: bool = True,
+        qk_norm: bool = False,
         *,
         generator: torch.Generator,
     ) -> None:
@@ -83,7 +94,7 @@ class PhaseAttention(nn.Module):
         if count % heads:
             raise ValueError(f"the {count} angles of a layer must be divisible by heads, got {heads}")
         self.layers, self.heads, self.key_dim, self.count = layers, heads, key_dim, count
-        self.bilinear = bilinear
+        self.bilinear, self.qk_norm = bilinear, qk_norm
         columns = {"query": heads * key_dim, "key": heads * key_dim, "value": count} if bilinear else {}
         columns["local"] = count
         scale = {"query": 1.0, "key": 1.0, "value": angle_init_scale, "local": angle_init_scale}
@@ -104,7 +115,7 @@ class PhaseAttention(nn.Module):
         """As a model's configuration has it, for control vectors of length ``width``."""
         return cls(
             width, layers, config.heads, config.key_dim, count, config.angle_init_scale, config.decay == "learned",
-            config.attention, generator=generator,
+            config.attention, config.qk_norm, generator=generator,
         )  # fmt: skip
 
     def forward(self, control: Float[Tensor, "batch time width"]) -> Float[Tensor, "layers batch time angles"]:
@@ -119,6 +130,7 @@ class PhaseAttention(nn.Module):
             return own
         time = projected.shape[1]
         query, key, value = (self._by_map(part) for part in parts)
+        query, key = self._normed(query), self._normed(key)
         score = (query @ key.mT) * (self._decay(time) / math.sqrt(self.key_dim))
         attended = (score @ value).unflatten(1, (self.layers, self.heads))
         attended = attended.permute(1, 0, 3, 2, 4).flatten(3)
@@ -140,6 +152,7 @@ class PhaseAttention(nn.Module):
         if not self.bilinear:
             return own, memory
         query, key, value = (part.unflatten(-1, (self.layers * self.heads, -1)) for part in parts)
+        query, key = self._normed(query), self._normed(key)
         rate = torch.sigmoid(self.rate_logit)
         outer = rate[:, None, None] * memory.outer + key[..., :, None] * value[..., None, :]
         weight = rate.square() * memory.weight + 1
@@ -154,6 +167,9 @@ class PhaseAttention(nn.Module):
 
     def _by_map(self, part: Float[Tensor, "batch time columns"]) -> Float[Tensor, "batch maps time size"]:
         return part.unflatten(-1, (self.layers * self.heads, -1)).transpose(1, 2)
+
+    def _normed(self, part: Float[Tensor, "*batch key_dim"]) -> Float[Tensor, "*batch key_dim"]:
+        return F.rms_norm(part, part.shape[-1:], eps=EPS) if self.qk_norm else part
 
     def _decay(self, time: int) -> Float[Tensor, "maps time time"]:
         position = torch.arange(time, device=self.rate_logit.device)

@@ -67,6 +67,7 @@ class CircuitConfig:
     readout: str = "projective"
     rank: int = 4
     decay: str = "fixed"
+    qk_norm: bool = False
     floor: bool = True
     init_scale: float = 0.3
     angle_init_scale: float = 0.2

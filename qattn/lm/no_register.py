@@ -47,6 +47,7 @@ class NoRegisterConfig:
     hidden: int = 512
     embedding: int = 64
     decay: str = "fixed"
+    qk_norm: bool = False
     angle_init_scale: float = 1.0
 
     def __post_init__(self) -> None:

@@ -33,11 +33,11 @@ class UnitaryConfig:
     """What a strictly unitary model is made of. Raises ``ValueError`` for sizes that cannot fit together.
 
     vocab, dim: outcomes and dimension of the meaning register; layers, heads, key_dim: angle layers and their scores;
-    attention: whether scores with all earlier tokens set angles beside the control; control, ngram, hidden,
-    embedding: the classical control, unless a module is given in its place; readout, rank: the measurement; decay:
-    ``fixed|learned``; floor: a learned depolarising channel before the readout; init_scale, angle_init_scale: how far
-    from the identity the mixers start and how large the first angles are; parametrization: of the mixers
-    (:mod:`qattn.core.orthogonal_maps`).
+    attention: whether scores with all earlier tokens set angles beside the control, and qk_norm: with normalised
+    queries and keys; control, ngram, hidden, embedding: the classical control, unless a module is given in its place;
+    readout, rank: the measurement; decay: ``fixed|learned``; floor: a learned depolarising channel before the readout;
+    init_scale, angle_init_scale: how far from the identity the mixers start and how large the first angles are;
+    parametrization: of the mixers (:mod:`qattn.core.orthogonal_maps`).
     Ablations: dephasing: the share γ of every coherence lost before each mixer;
     unistochastic: coherence of the start and of the end taken away, p = |B|²|U(x)|²|ψ₀|²; frozen: parameter groups
     that stay as they started.
@@ -57,6 +57,7 @@ class UnitaryConfig:
     readout: str = "povm"
     rank: int = 4
     decay: str = "fixed"
+    qk_norm: bool = False
     floor: bool = True
     init_scale: float = 0.3
     angle_init_scale: float = 0.2

@@ -54,6 +54,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "instrument, dephased": {"kind": "instrument", "dephasing": 1.0, "floor": True},
     "born_machine, unitary": {"kind": "born_machine", "transition": "unitary", "rank": 2},
     "unitary, geotorch": {"kind": "unitary", "field": "real", "parametrization": "geotorch"},
+    "unitary, normalised keys": {"kind": "unitary", "qk_norm": True, "decay": "learned"},
+    "no_register, normalised keys": {"kind": "no_register", "qk_norm": True},
     "unitary, no attention": {"kind": "unitary", "attention": False},
     "no_register, control": {"kind": "no_register", "reads": "control"},
     "no_register, angles": {"kind": "no_register", "reads": "angles", "attention": False},

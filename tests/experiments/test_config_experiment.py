@@ -99,6 +99,8 @@ def lines(tmp_path: Path, *overrides: str, text: str = SMALL) -> list[str]:
          "models.b.control: expected 'token', 'additive', 'mlp' or 'transformer', got 'ngram' (did you mean 'additive'?)"),
         ("models.b.optimizer={z_loss: 1e-4}",
          "models.b.optimizer.z_loss: expected a model that a softmax reads, got 'b', which has no sum Z; remove z_loss"),
+        ("models.b={kind: unitary, qk_norm: true, attention: false}",
+         "models.b.qk_norm: expected attention: true beside it, got attention: false; remove qk_norm"),
         ("models.b.blocks=2", "models.b.blocks: expected control: transformer beside it, got control: mlp; remove blocks"),
         ("models.b={kind: unitary, control: transformer, embedding: 20}", "models.b.embedding: expected a multiple of "
          "twice the heads (8) with control transformer, got 20"),

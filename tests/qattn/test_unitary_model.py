@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from qattn.core.evolution import evolve
 from qattn.core.states import random_states, rotate
 from qattn.core.unitaries import haar
+from qattn.lm.attention import PhaseAttention
 from qattn.lm.unitary import UnitaryConfig, UnitaryLM
 
 FIELDS = ["complex", "real"]
@@ -66,6 +67,23 @@ def naive_angles(model: UnitaryLM, tokens: torch.Tensor) -> torch.Tensor:
                         theta[head * size : (head + 1) * size] += kappa * (q @ k) * v
                 out[layer, b, n] = theta
     return out
+
+
+def test_what_attention_adds_to_the_angles_is_of_third_degree_or_with_normalised_keys_of_first() -> None:
+    """Three times the control vectors: 27 times or 3 times the attended part; and a score is at most √key_dim."""
+    for qk_norm, factor in ((False, 27.0), (True, 3.0)):
+        attention = small(qk_norm=qk_norm).attention
+        control = torch.randn(2, 9, 24, generator=generator(3), dtype=torch.float64)
+
+        def attended(control: torch.Tensor, attention: PhaseAttention = attention) -> torch.Tensor:
+            local = control @ attention.project.split(attention.sizes, 1)[-1]
+            own = local.unflatten(-1, (attention.layers, -1)).permute(2, 0, 1, 3)
+            return attention(control) - own
+
+        torch.testing.assert_close(attended(3 * control), factor * attended(control), rtol=1e-4, atol=1e-4)
+    value = (control @ attention.project).split(attention.sizes, -1)[2]
+    first = attended(control)[:, :, 0].abs().max()  # at the first position the only score is of a token with itself
+    assert first <= attention.key_dim**0.5 * value[:, 0].abs().max()
 
 
 @pytest.mark.parametrize("field", FIELDS)
