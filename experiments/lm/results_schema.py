@@ -72,6 +72,7 @@ class Result(BaseModel):
     rung: str | None = None
     classical: bool | None = None
     strict: bool | None = None
+    states: int | None = None
     seed: int
     status: Literal["done", "failed"]
     failure: Failure | None = None

@@ -23,6 +23,7 @@ TITLES = {
     "sweeps": "Final result against the number in which models differ",
 }
 SCALING = "Loss against parameters by number of training tokens, with fitted laws"
+MEMORY = "Final result against the states that a model carries, with the values of the theorems"
 LADDER = "Final result by rung of the ladder, with interval bars and the best classical model"
 
 
@@ -57,11 +58,14 @@ def write(
     opening = None
     if several(summary):
         from experiments.report.ladder import ladder
+        from experiments.report.memory import bounded, memory
 
-        figure = ladder(summary)
+        stem, caption, figure = (
+            ("memory", MEMORY, memory(summary)) if bounded(summary) else ("ladder", LADDER, ladder(summary))
+        )
         drawing = svg(figure)
-        write_bytes(out / "figures" / "ladder.svg", drawing)
-        opening = inline(drawing, "ladder", LADDER)
+        write_bytes(out / "figures" / f"{stem}.svg", drawing)
+        opening = inline(drawing, stem, caption)
     laws, drawn_laws = {}, draw_laws(summary)
     for i, (text, figure) in enumerate(drawn_laws.items()):
         drawing = svg(figure)
@@ -72,7 +76,8 @@ def write(
 
 
 def several(summary: Mapping[str, Any]) -> bool:
-    """Whether the report opens with the ladder: more than one task, or the best classical model as the reference."""
+    """Whether the report opens with all tasks: several of them, or the best classical model as the reference. The
+    figure is the ladder; where a theorem says what so much memory reaches, the result against memory."""
     return len(summary["tasks"]) > 1 or summary["comparison"]["reference"] == BEST_CLASSICAL
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from experiments.lm.results_schema import floor_title
 from experiments.report.headline import answer, audit_word, claims, largest_error, scientific, split_sentence
 from experiments.report.ladder import price, rows
+from experiments.report.memory import bounded
 from experiments.schema.audit_columns import AUDIT_COLUMNS
 from experiments.stats.compare import chosen_first
 
@@ -52,6 +53,7 @@ def html(
         margin=summary["comparison"]["equivalence"],
         answers=answer(summary),
         opening=None if opening is None else Markup(opening),
+        by_memory=bool(bounded(summary)),
         ladder=rows(summary),
         laws={text: Markup(drawing) for text, drawing in (laws or {}).items()},
         prices={name: price(name, task) for name, task in summary["tasks"].items()},

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from experiments.schema.sequence_tasks import GeneratedTask
+from experiments.schema.base import Clash, PositiveInt
+from experiments.schema.sequence_tasks import GeneratedTask, SequenceTask
 
 if TYPE_CHECKING:
     from experiments.tasks import Task
@@ -33,3 +35,47 @@ class RandomAccessTask(GeneratedTask):
         from experiments.tasks.random_access import random_access
 
         return random_access(name, **self.fields())
+
+
+class PeriodicTask(SequenceTask):
+    """Is the number of symbols read so far a multiple of the period?"""
+
+    note: ClassVar[str] = "is the length a multiple of a prime p? p states of an automaton, of order log p dimensions"
+
+    kind: Literal["periodic"]
+    """`periodic`"""
+    period: Annotated[int, Field(ge=2, le=1009)] = 31
+    """The period; the theorems are about primes. Sequences of twice the period train, of four times test."""
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.periodic import periodic
+
+        return periodic(name, **self.fields())
+
+
+class RenewalTask(SequenceTask):
+    """Say the next tick of a process whose events depend on the time since the last one alone."""
+
+    note: ClassVar[str] = "next tick of a renewal process, such as a monitored qubit, which no finite automaton has"
+
+    kind: Literal["renewal"]
+    """`renewal`"""
+    source: Literal["monitored_qubit", "simple_nonunifilar"] = "monitored_qubit"
+    """`monitored_qubit`: turned by `angle` at every tick, looked at with `strength`, reset by an event;
+    `simple_nonunifilar`: no event in n ticks with chance (n + 1)/2^n."""
+    angle: Annotated[float, Field(gt=0, lt=1.5707963)] = 0.5
+    """Radians per tick in the plane of the two amplitudes, with source monitored_qubit."""
+    strength: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Share of a certain look, with source monitored_qubit."""
+    length: PositiveInt = 32
+    """Ticks of a sequence, the first after an event."""
+
+    def clashes(self) -> Iterator[Clash]:
+        for key in ("angle", "strength"):
+            if self.source != "monitored_qubit" and key in self.model_fields_set:
+                yield key, "source: monitored_qubit beside it", f"source: {self.source}; remove {key}", ("source",)
+
+    def build(self, name: str) -> Task:
+        from experiments.tasks.renewal import renewal
+
+        return renewal(name, **self.fields())

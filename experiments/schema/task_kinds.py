@@ -10,7 +10,7 @@ from pydantic import Field
 
 from experiments.plugins import Registry, kind_class
 from experiments.schema.base import Clash, Fraction, PositiveInt
-from experiments.schema.memory_tasks import RandomAccessTask
+from experiments.schema.memory_tasks import PeriodicTask, RandomAccessTask, RenewalTask
 from experiments.schema.sequence_tasks import (
     CopyingTask,
     DisambiguationTask,
@@ -121,6 +121,8 @@ _OWN: dict[str, type[TaskConfig]] = {
     "motzkin": MotzkinTask,
     "disambiguation": DisambiguationTask,
     "random_access": RandomAccessTask,
+    "periodic": PeriodicTask,
+    "renewal": RenewalTask,
 }
 
 TASKS = Registry("qattn.tasks", _OWN, kind_class(TaskConfig))

@@ -183,6 +183,7 @@ def _model(runs: Sequence[Run], level: float) -> dict[str, Any]:
         "rung": runs[0].get("rung") or kind.rung,
         "classical": bool(runs[0].get("classical", kind.classical)),
         "strict": _strict(runs),
+        "states": runs[0].get("states"),
         "seeds": {"attempted": len(runs), "done": [run["seed"] for run in done]},
         "failed": [
             {"seed": run["seed"], **_failure(run)} for run in sorted(runs, key=_identity) if run["status"] != "done"

@@ -111,13 +111,13 @@ class SequenceTask:
         are effective numbers: the targets of one sequence are not independent. Where answers are drawn it is the mean
         probability of the right one, which has no error of sampling on a ``whole`` set.
         """
-        if self.drawn:
-            share = right_share(model, [self._validation])
-            return {"accuracy": share, "splits": {"validation": share}}
         sets = {"validation": self._validation}
         for index, (name, lengths) in enumerate(self.tests.items()):
             rng = np.random.default_rng([self.seed, 2, index])
             sets[name] = self.sample(max(1, self.validation // 4), lengths, rng)
+        if self.drawn:
+            splits = {name: right_share(model, [pair]) for name, pair in sets.items()}
+            return {"accuracy": list(splits.values())[-1], "splits": splits}
         splits, examples = {}, {}
         for name, pair in sets.items():
             hits, asked = (x.numpy() for x in answers(model, [pair], self.queries))

@@ -11,9 +11,24 @@ import torch
 
 from experiments.errors import UserError
 from experiments.lm.evaluate import evaluate
+from experiments.report.memory import bounded, memory
 from experiments.schema import load_experiment
 from experiments.schema.jobs import jobs
+from experiments.stats.compare import summarise
+from experiments.tasks.periodic import accepts, dimensions, multipliers, periodic
 from experiments.tasks.random_access import all_strings, one_bit, one_qubit, random_access, see_saw, success
+from experiments.tasks.renewal import (
+    entropy,
+    hazard,
+    kraus,
+    nats,
+    perturbed_coin,
+    renewal,
+    renewal_machine,
+    statistical_memory,
+    survival,
+)
+from qattn.lm.instrument import InstrumentConfig, InstrumentLM
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
 
@@ -114,3 +129,89 @@ def test_a_model_learns_the_tasks_that_it_names_and_a_wrong_name_is_refused(tmp_
         load_experiment(path, ["models.qubit.tasks=[code]"])
     with pytest.raises(UserError, match=r"expected a model that learns task 'parity', got none"):
         load_experiment(path, ["models.lstm=null"])
+
+
+@pytest.mark.parametrize(("period", "dim"), [(31, 12), (251, 24)])
+def test_a_register_of_order_log_p_dimensions_knows_a_periodic_language(period: int, dim: int) -> None:
+    """Ambainis and Freivalds 1998: certain at the multiples, wrong with a chance below ε elsewhere, at every length."""
+    assert dim < dimensions(period, 1 / 3)  # the bound is not tight
+    k = multipliers(period, dim)
+    assert accepts(k, period)[0] == pytest.approx(1, abs=1e-12)
+    assert accepts(k, period)[1:].max() < 1 / 3
+    config = RecurrentConfig(vocab=2, dim=dim, transition="table", rank=dim, floor=False)
+    model = UnitaryRecurrentLM(config).double()
+    turn = torch.diag(torch.polar(torch.ones(dim).double(), torch.from_numpy(2 * np.pi * k / period)))
+    with torch.no_grad():
+        model.transition.entries.raw.copy_(torch.view_as_real(turn).expand(2, -1, -1, -1))
+        model.psi.copy_(torch.tensor([1.0, 0]).expand(dim, -1))
+        rows = torch.zeros(dim, 2, dim, dtype=torch.float64)  # yes: the start itself; no: what is orthogonal to it
+        basis = torch.linalg.qr(torch.cat([torch.ones(dim, 1), torch.eye(dim)[:, 1:]], 1).double())[0].T
+        rows[0, 1], rows[1:, 0] = basis[0], basis[1:]
+        model.readout.isometry.raw.copy_(torch.stack([rows.flatten(0, 1), 0 * rows.flatten(0, 1)], -1))
+        said = model(torch.zeros(1, 2 * period, dtype=torch.long))[0, :, 1].exp()
+    expected = accepts(k, period)[(np.arange(2 * period) + 1) % period]
+    np.testing.assert_allclose(said.numpy(), expected, atol=1e-9)
+
+
+def test_the_memory_of_a_perturbed_coin_and_of_the_simple_nonunifilar_source() -> None:
+    """Gu et al. 2012: the coin's quantum memory has eigenvalues ½ ± √(p(1−p)). The source has infinitely many causal
+    states of weight (n + 1)/2ⁿ⁺², so C_μ = Σ π log 1/π (Marzen and Crutchfield 2015)."""
+    for flip in (0.1, 0.3, 0.5):
+        half = math.sqrt(flip * (1 - flip))
+        eigenvalues = [x for x in (0.5 + half, 0.5 - half) if x > 1e-12]
+        c_mu, c_q = statistical_memory(perturbed_coin(flip))
+        assert c_mu == pytest.approx(1, abs=1e-12)
+        assert c_q == pytest.approx(-sum(x * math.log2(x) for x in eigenvalues), abs=1e-7)
+    c_mu, c_q = statistical_memory(renewal_machine(hazard(survival("simple_nonunifilar")[:60])))
+    n = np.arange(200)
+    weights = (n + 1) / 2.0 ** (n + 2)
+    assert c_mu == pytest.approx(-(weights * np.log2(weights)).sum(), abs=1e-6)
+    assert 0 < c_q < 0.5 * c_mu
+
+
+def test_two_dimensions_say_the_monitored_qubit_exactly_at_every_tick() -> None:
+    """The instrument written down against the hazard, and the tabulated entropy against a long sample."""
+    task = renewal("qubit", "monitored_qubit", 0.5, 0.5, 24, 0, 400)
+    model = InstrumentLM(InstrumentConfig(vocab=2, dim=2, rank=1)).double()
+    operators = torch.from_numpy(kraus(0.5, 0.5))
+    assert torch.allclose(sum(k.T @ k for k in operators), torch.eye(2, dtype=torch.float64))
+    with torch.no_grad():
+        stacked = torch.stack([operators.flatten(0, 1), torch.zeros(4, 2, dtype=torch.float64)], -1)
+        model.kraus.raw.copy_(stacked)
+        model.psi.copy_(torch.tensor([[0.0, 0], [1, 0]]))  # anything that an event resets
+    h = hazard(survival("monitored_qubit", 0.5, 0.5))
+    inputs, targets = task.windows()[0]
+    assert evaluate(model, task.windows()) == pytest.approx(nats(h, inputs.numpy(), targets.numpy()), abs=1e-9)
+    assert task.best == pytest.approx(task.bounds["the source itself"], abs=4 * 0.5 / math.sqrt(targets.numel()))
+    swings = np.sign(np.diff(h[:60]))
+    assert (swings[1:] != swings[:-1]).sum() > 10  # the hazard never settles
+    assert entropy(np.full(50, 0.5), 10) == pytest.approx(math.log(2))
+
+
+def test_a_periodic_task_asks_at_the_multiples_and_once_elsewhere_in_each_period() -> None:
+    inputs, targets = periodic("p", 5, 0, 40).windows()[0]
+    assert inputs.unique().tolist() == [0]
+    assert (targets[:, 4::5] == 1).all()
+    assert ((targets == 0).view(-1, 2, 5).sum(-1) == 1).all()
+
+
+def test_the_report_opens_with_the_result_against_memory_where_there_are_theorems() -> None:
+    """Of each size the best seed is on the line; a model that carries real numbers has no place on the axis."""
+    values = {
+        "qubit": ([0.85, 0.6], 2),
+        "automaton": ([0.75, 0.5], 2),
+        "larger": ([1.0, 1.0], 4),
+        "lstm": ([1.0, 1.0], None),
+    }
+    runs = [
+        {"task": "code", "model": name, "kind": "lstm", "rung": "2r" if name == "qubit" else "0", "seed": seed,
+         "classical": name != "qubit", "strict": name == "qubit", "states": states, "status": "done", "accuracy": value}
+        for name, (found, states) in values.items() for seed, value in enumerate(found)
+    ]  # fmt: skip
+    facts = random_access("code", 2, "string", 0).facts() | {"metric": "accuracy"}
+    summary = summarise(runs, {"code": facts}, {}, "codes")
+    assert bounded(summary) == ["code"]
+    panel = memory(summary).axes[0]
+    lines = {tuple(line.get_ydata()) for line in panel.lines if line.get_linestyle() == "-" and len(line.get_xdata())}
+    assert {(0.85,), (0.75, 1.0)} <= lines
+    assert bounded(summarise(runs, {"code": facts | {"bounds": {}}}, {}, "codes")) == []
