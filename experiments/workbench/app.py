@@ -10,10 +10,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
@@ -21,9 +21,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from experiments import report
 from experiments.errors import UserError
-from experiments.workbench.predictions import Sampling, expected, side_by_side
-from experiments.workbench.training_curves import curves
-from experiments.workbench.workspace import Workspace, different, pick
+from experiments.workbench import rooms
+from experiments.workbench.workspace import Workspace
 
 HERE = Path(__file__).parent
 COOKIE = "qattn_token"
@@ -37,9 +36,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-MOST_MODELS = 4
-Chosen = Annotated[list[str], Query()]
-Fragment = Annotated[bool, Query(alias="fragment")]
 
 
 def create_app(workspace: Workspace, token: str, hosts: frozenset[str]) -> FastAPI:
@@ -47,8 +43,8 @@ def create_app(workspace: Workspace, token: str, hosts: frozenset[str]) -> FastA
     app = FastAPI(title="qattn workbench", docs_url=None, redoc_url=None, openapi_url=None)
     jinja = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
 
-    def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(jinja.get_template(f"{name}.html").render(**values), status)
+    def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(jinja.get_template(f"{template}.html").render(**values), status)
 
     def refused(sentence: str, status: int) -> HTMLResponse:
         return page("sentence", status, title="qattn", sentence=sentence)
@@ -80,8 +76,11 @@ def create_app(workspace: Workspace, token: str, hosts: frozenset[str]) -> FastA
         return Response(style, media_type="text/css")
 
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    _runs_room(app, workspace, page)
-    _models_room(app, workspace, page)
+    rooms.runs(app, workspace, page)
+    rooms.models(app, workspace, page)
+    rooms.circuits(app, page)
+    rooms.contexts(app, page)
+    rooms.packings(app, page)
 
     @app.get("/")
     def home() -> Response:
@@ -110,51 +109,3 @@ def _guarded(
     if not secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), token.encode()):
         return refused("open the address that qattn serve printed, with its token", 403)
     return None
-
-
-def _runs_room(app: FastAPI, workspace: Workspace, page: Callable[..., Response]) -> None:
-    @app.get("/runs/{identifier}")
-    def runs(identifier: str, fragment: Fragment = False) -> Response:
-        experiment = pick(workspace.experiments(), identifier, "experiment")
-        return page(
-            "curves" if fragment else "runs", title=experiment.name, experiment=experiment,
-            report=(experiment.path / "report.html").is_file(), **curves(workspace.runs(experiment)),
-        )  # fmt: skip
-
-    @app.get("/report/{identifier}")
-    def report_page(identifier: str) -> Response:
-        found = pick(workspace.reports(), identifier, "report")
-        return HTMLResponse((found.path / "report.html").read_text(encoding="utf-8"))
-
-
-def _models_room(app: FastAPI, workspace: Workspace, page: Callable[..., Response]) -> None:
-    @app.get("/models")
-    def models(
-        model: Chosen = [],  # noqa: B006  (read, never written)
-        prompt: str = "ROMEO:",
-        temperature: Annotated[float, Query(ge=0, le=10, allow_inf_nan=False)] = 1.0,
-        top_k: Annotated[int, Query(ge=0)] = 0,
-        top_p: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 1.0,
-        fragment: Fragment = False,
-    ) -> Response:
-        present = workspace.models()
-        chosen = model or [found.identifier for found in different(present)[:2]]
-        if len(chosen) > MOST_MODELS:
-            raise UserError(f"choose at most {MOST_MODELS} models, got {len(chosen)}")
-        sampling = Sampling(temperature, top_k or None, None if top_p == 1 else top_p)
-        answers: list[dict[str, Any]] = []
-        problem, rows = "", []
-        try:
-            answers = [expected(workspace.model(each), prompt, sampling) for each in chosen]
-            rows = side_by_side(answers) if answers else []
-        except UserError as error:
-            problem, answers = str(error), []
-        state = {"model": chosen, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-
-        def link(text: str) -> str:
-            return f"/models?{urlencode({**state, 'prompt': text}, doseq=True)}"
-
-        return page(
-            "predictions" if fragment else "models", title="Models", models=present, prompt=prompt, link=link,
-            answers=answers, rows=rows, problem=problem, back=prompt[:-1], **(state | {"chosen": chosen}),
-        )  # fmt: skip

@@ -128,6 +128,53 @@ def test_bad_input_is_a_sentence_on_the_page(client: TestClient, query: str, wor
     assert "Traceback" not in answer.text
 
 
+def test_a_circuit_is_drawn_and_simulated(client: TestClient) -> None:
+    page = client.get("/circuits", params={"circuit": "qubits: 2\ngates:\n  - [Hadamard, 0]\n  - [CNOT, 0, 1]\n"}).text
+    assert page.count(" 0.5000</td>") == 2
+    assert "1|1: 1.000" in page  # one bit of entanglement in a Bell state
+    qasm = 'OPENQASM 2.0; include "qelib1.inc"; qreg q[1]; x q[0];'
+    assert "<code>1</code>" in client.get("/circuits", params={"circuit": qasm}).text
+
+
+def test_forcing_an_atom_shows_what_follows(client: TestClient) -> None:
+    # Specker's bug: one end true makes the other false, and no state has both
+    free = client.get("/contexts", params={"name": "bug"}).text
+    links = re.findall(r'href="(/contexts[^"]*true=[^"]*)"', free)
+    assert "open" in free
+    assert len(links) > 10
+    ends = ("a1", "a7")
+    page = client.get("/contexts", params={"name": "bug", "true": ends[0]}).text
+    row = page[page.index(f"<code>{ends[1]}</code>") :]
+    assert 'class="fails">false<' in row[: row.index("</tr>")]
+    assert "No two-valued state has these values" in client.get("/contexts", params={"name": "bug", "true": ends}).text
+
+
+def test_capacity_has_the_known_bounds(client: TestClient) -> None:
+    page = client.get("/packing", params={"d": 4, "eps": 0.5, "field": "real"}).text
+    assert "<strong>12</strong> lines" in page  # the roots of F4/D4 dual pairs: 12 lines at 60 degrees in R^4
+    assert "<svg" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/circuits?circuit=qubits: 2", "either `gates` or `ansatz`"),
+        ("/circuits?circuit=[", "circuit"),
+        ("/circuits?circuit=qubits: 30%0Agates: []", "up to 12"),
+        ("/contexts?name=bgu", "did you mean"),
+        ("/contexts?mmp=1", "MMP"),
+        ("/contexts?name=bug&true=zz", "expected an atom"),
+        ("/packing?d=1", "expected 2 to 1,024"),
+        ("/packing?d=x", "d: "),
+        ("/packing?eps=0", "eps"),
+    ],
+)
+def test_what_a_room_cannot_show_is_a_sentence(client: TestClient, path: str, words: str) -> None:
+    answer = client.get(path)
+    assert words in answer.text
+    assert "Traceback" not in answer.text
+
+
 def test_paths_lead_nowhere(client: TestClient) -> None:
     for path in ("/report/..%2f..%2fetc%2fpasswd", "/static/..%2fapp.py", "/runs/../../x", "/report/0"):
         assert client.get(path).status_code in (400, 404)

@@ -83,6 +83,8 @@ def model_rows(d: int) -> Rows:
 
 def draw(rows: Rows, known: Rows) -> Figure:
     """Two panels, R^d and C^d: ln N / (ε²d) against ε, the band between constructed and impossible shaded."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     figure, both = canvas(6.4, rows=2)
     for axes, field in zip(both, ("real", "complex"), strict=True):
         mine = [row for row in rows if row["field"] == field]
@@ -104,6 +106,9 @@ def draw(rows: Rows, known: Rows) -> Figure:
             axes.annotate(text, (row["at_least"], height), (8, 2 + 11 * k), textcoords="offset points", fontsize=7)
         space = "R" if field == "real" else "C"
         axes.set(xscale="log", yscale="log", xlabel="tolerance ε", ylabel="ln N / (ε² d)")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_title(f"{space}^{d:,}", size=9, color=FAINT, loc="left")
         axes.legend(fontsize=8, frameon=False)
     return figure
