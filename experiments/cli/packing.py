@@ -113,33 +113,22 @@ def measure(
     tables = load_all(file, tensor, skip_zero)
     if columns:
         tables = [table.columns() for table in tables]
-    show = not as_json and sys.stderr.isatty()
-
-    def progress(done: float) -> None:
-        if show:
-            print(f"{100 * done:3.0f} %", end="\r", file=sys.stderr, flush=True)
-
+    progress = _percent if not as_json and sys.stderr.isatty() else lambda done: None
     if figure is not None:
         if len(tables) > 1:
             raise UserError(f"--figure {figure}: {file} holds {len(tables)} matrices; name one with --tensor")
         check_writable(figure.parent, f"--figure {figure}")
 
     results = []
-    for vectors in tables:
-        with blame(vectors.source):
-            vectors, skipped = vectors.without_zero_rows() if skip_zero else (vectors, 0)
+    for given in tables:
+        with blame(given.source):
+            vectors, skipped = given.without_zero_rows() if skip_zero else (given, 0)
             result, samples = describe(vectors, top, tuple(eps or ()), variants, seed, progress)
-        result["skipped_zero_rows"] = skipped
-        results.append(result)
+        results.append(result | {"skipped_zero_rows": skipped})
         if not as_json:
-            _measured(result)
+            _measured(results[-1])
         if figure is not None:
-            from experiments.report.canvas import png, svg
-            from experiments.runs.atomic_files import write_bytes
-            from experiments.studies.packing.packing_figures import cosines
-
-            drawn = cosines(samples, result["d"], result["field"], file.name)
-            write_bytes(figure, svg(drawn) if figure.suffix == ".svg" else png(drawn))
+            _draw_cosines(figure, samples, result, file.name)
     if as_json:
         print(json.dumps(results[0] if len(results) == 1 else {"matrices": results}, allow_nan=False))
 
@@ -202,6 +191,19 @@ def capacity(
         print(json.dumps(result, allow_nan=False))
     else:
         print(f"{result['report']}")
+
+
+def _percent(done: float) -> None:
+    print(f"{100 * done:3.0f} %", end="\r", file=sys.stderr, flush=True)
+
+
+def _draw_cosines(figure: Path, samples: dict[str, Any], result: dict[str, Any], title: str) -> None:
+    from experiments.report.canvas import png, svg
+    from experiments.runs.atomic_files import write_bytes
+    from experiments.studies.packing.packing_figures import cosines
+
+    drawn = cosines(samples, result["d"], result["field"], title)
+    write_bytes(figure, svg(drawn) if figure.suffix == ".svg" else png(drawn))
 
 
 def _check_seed(seed: int | None) -> None:

@@ -22,6 +22,8 @@ from experiments.errors import UserError
 from experiments.runs.event_log import Event, EventLog
 
 RETRIES = 2
+PATIENCE = 10.0
+"""Seconds in which a scheduler that is there answers."""
 _ALONE = threading.Lock()
 IGNORE_INTERRUPT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """What a local worker runs first: Ctrl-C goes to the whole group, and it is the parent that ends its workers."""
@@ -107,7 +109,7 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said below, in one sentence
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout=10)
+            client = Client(scheduler, timeout=PATIENCE)
         except (OSError, TimeoutError, ValueError) as error:
             raise UserError(f"--scheduler {scheduler}: no dask scheduler answers there ({error})") from error
         with client:

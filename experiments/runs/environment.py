@@ -6,7 +6,6 @@ import contextlib
 import importlib.metadata
 import os
 import platform
-import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,12 +44,18 @@ def reset_peak_memory() -> None:
 
 
 def peak_memory_mib() -> float:
-    """Largest resident memory of this process since :func:`reset_peak_memory`, in MiB."""
+    """Largest resident memory of this process since :func:`reset_peak_memory`, in MiB; on Windows of all its life."""
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) / 1024
     except OSError:
         pass
+    if sys.platform == "win32":
+        import psutil
+
+        return psutil.Process().memory_info().peak_wset / 2**20
+    import resource  # which Windows does not have
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20

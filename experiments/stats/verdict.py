@@ -6,7 +6,7 @@ least one of the two tests (sign-flip or t) standing after Holm's correction ove
 
 from __future__ import annotations
 
-from experiments.stats.statistics import ENOUGH, Paired, least_p, practical, seeds_needed
+from experiments.stats.statistics import ENOUGH, Interval, Paired, least_p, practical, seeds_needed
 
 
 def settled(pair: Paired, p_holm: float | None, p_t_holm: float | None, alpha: float = 0.05) -> bool:
@@ -43,24 +43,8 @@ def verdict(
     digits = _digits(pair)
     size = f"{abs(d.mean):.{digits}f} {unit}"
     how = "lower" if lower_is_better else "higher"
-    if d.n == 1 and d.mean == 0:
-        return f"{a} and {b} came out equal in one shared {what}; one {what} says nothing about others."
-    if d.n == 1:
-        one = f"in one shared {what}; one {what} says nothing about others"
-        return f"{winner} came out {how} than {loser} by {size} {one}."
-    if d.n < ENOUGH:
-        if d.mean == 0:
-            return f"{a} and {b} came out equal in {d.n} shared {what}s, too few to settle anything."
-        return (
-            f"{winner} came out {how} than {loser} by {size} on average, but {d.n} {what}s can never reach "
-            f"p < {least_p(d.n):.4g}: {ENOUGH} or more are needed to settle it."
-        )
-    if d.low is None or d.high is None:
-        if d.mean == 0:
-            return f"{a} and {b} came out equal in each of {d.n} shared {what}s."
-        return (
-            f"{winner} came out {how} than {loser} by {size} in each of {d.n} shared {what}s; no spread, no interval."
-        )
+    if d.n < ENOUGH or d.low is None or d.high is None:
+        return _undecidable(a, b, d, f"{winner} came out {how} than {loser} by {size}", what)
     percent = f"{100 * level:g} %"
     ends = sorted((abs(d.low), abs(d.high)))
     equal = margin > 0 and practical(d, margin) == "equal"
@@ -83,6 +67,25 @@ def verdict(
         f"{winner} is better than {loser} by {size} ({span}{little}), {how} in {count} of {d.n} {what}s; "
         f"{_tests(pair, p_holm, p_t_holm, comparisons, what)}."
     )
+
+
+def _undecidable(a: str, b: str, d: Interval, came_out: str, what: str) -> str:
+    """The sentence where seeds are too few, or all agree, so that nothing may be claimed of others."""
+    if d.n == 1:
+        one = f"one {what} says nothing about others"
+        if d.mean == 0:
+            return f"{a} and {b} came out equal in one shared {what}; {one}."
+        return f"{came_out} in one shared {what}; {one}."
+    if d.n < ENOUGH:
+        if d.mean == 0:
+            return f"{a} and {b} came out equal in {d.n} shared {what}s, too few to settle anything."
+        return (
+            f"{came_out} on average, but {d.n} {what}s can never reach p < {least_p(d.n):.4g}: {ENOUGH} or more are "
+            "needed to settle it."
+        )
+    if d.mean == 0:
+        return f"{a} and {b} came out equal in each of {d.n} shared {what}s."
+    return f"{came_out} in each of {d.n} shared {what}s; no spread, no interval."
 
 
 def _tests(pair: Paired, p_holm: float | None, p_t_holm: float | None, comparisons: int, what: str) -> str:

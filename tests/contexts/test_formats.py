@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexts import notebook
-from contexts.hypergraphs import formats, library, surds
+from contexts.hypergraphs import formats, library, mmp, surds
 from contexts.hypergraphs.hypergraph import Hypergraph
 
 
@@ -38,7 +38,7 @@ def build(incidence, with_pairs: bool) -> Hypergraph:
 def test_mmp_and_2states_round_trips(incidence):
     """Names change to the format's own; the incidence, in order, does not."""
     h = build(incidence, with_pairs=False)
-    numbered = h.relabel([formats.mmp_character(i + 1) for i in range(len(h.vertices))])
+    numbered = h.relabel([mmp.mmp_character(i + 1) for i in range(len(h.vertices))])
     assert formats.read_mmp(formats.write_mmp(h)) == numbered
     assert formats.write_mmp(formats.read_mmp(formats.write_mmp(h))) == formats.write_mmp(h)
     assert formats.read_2states(formats.write_2states(h)) == h.relabel([str(i + 1) for i in range(len(h.vertices))])
@@ -54,16 +54,16 @@ def test_json_and_graph6_round_trips(incidence):
 
 
 def test_mmp_alphabet_is_the_published_one():
-    assert library.catalogue()["mmp_alphabet"] == formats.ALPHABET
-    assert len(set(formats.ALPHABET)) == 90
+    assert library.catalogue()["mmp_alphabet"] == mmp.ALPHABET
+    assert len(set(mmp.ALPHABET)) == 90
 
 
 @pytest.mark.parametrize(
     ("number", "name"), [(1, "1"), (9, "9"), (10, "A"), (90, "~"), (91, "+1"), (180, "+~"), (181, "++1")]
 )
 def test_a_plus_adds_ninety(number, name):
-    assert formats.mmp_character(number) == name
-    assert formats.mmp_number(name) == number
+    assert mmp.mmp_character(number) == name
+    assert mmp.mmp_number(name) == number
 
 
 def test_line_breaks_and_a_missing_period_are_tolerated():

@@ -20,6 +20,7 @@ from filelock import FileLock
 from experiments.errors import UserError
 from experiments.lm.engine import plan, run_experiment, summary
 from experiments.lm.run import folder_name, identity_in, run_job
+from experiments.runs import dask_backend
 from experiments.runs.dask_backend import alone
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import jobs
@@ -28,10 +29,6 @@ from tests.experiments.tiny import experiment, losses
 ROOT = Path(__file__).parents[2]
 VERB = [sys.executable, "-c", "from experiments.cli import main; main()"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
-
-
-def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*VERB, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=280)
 
 
 def results(out: Path) -> dict[str, object]:
@@ -181,16 +178,28 @@ def test_plan_and_summary_say_what_would_run(tmp_path: Path) -> None:
     assert set(parts["unitary"]) >= {"control", "mixers", "readout"}
 
 
+LONG = ("training.steps=400", "training.evaluate_every=400", "training.checkpoint_every=20", "seeds=1")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """The last run of an experiment that nobody killed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    tiny = experiment(folder, *LONG)
+    assert run_experiment(tiny, out=folder / "out") == 0
+    return RunFolder(folder / "out" / "runs" / folder_name(jobs(tiny)[-1]))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(
+    tmp_path: Path, how: signal.Signals, undisturbed: RunFolder
+) -> None:
     """Killed in the middle, the same command ends with the same numbers as an undisturbed run."""
-    overrides = ("training.steps=1200", "training.evaluate_every=1200", "training.checkpoint_every=20")
-    tiny = experiment(tmp_path, *overrides)
-    settings = [part for override in overrides for part in ("--set", override)]
-    arguments = ["run", "tiny.yaml", *settings, "--seeds", "1"]
-    last = jobs(tiny)[1]
+    tiny = experiment(tmp_path, *LONG)
+    arguments = ["run", "tiny.yaml", *(part for override in LONG for part in ("--set", override))]
+    last = jobs(tiny)[-1]
     victim = subprocess.Popen(
         [*VERB, *arguments, "--out", "killed"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
@@ -206,11 +215,9 @@ def test_a_kill_at_any_moment_loses_at_most_the_steps_since_the_checkpoint(tmp_p
     if how == signal.SIGINT:
         assert "stopped" in errors
         assert (tmp_path / "killed" / "report.html").exists()
-    for out in ("killed", "whole"):
-        assert command(*arguments, "--out", out, folder=tmp_path).returncode == 0
-    other = RunFolder(tmp_path / "whole" / "runs" / folder_name(last))
-    assert losses(run.events()) == losses(other.events())
-    assert run.result()["val_nats"] == other.result()["val_nats"]
+    assert run_experiment(tiny, out=tmp_path / "killed") == 0
+    assert losses(run.events()) == losses(undisturbed.events())
+    assert run.result()["val_nats"] == undisturbed.result()["val_nats"]
 
 
 @pytest.mark.slow
@@ -285,26 +292,15 @@ def test_another_sample_is_drawn_without_training(trained: Path, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_an_existing_dask_cluster_takes_the_runs(tmp_path: Path) -> None:
-    """`--scheduler tcp://…`: the runs happen in somebody else's worker, the report here."""
-    script = (
-        "from distributed import LocalCluster\n"
-        "cluster = LocalCluster(n_workers=1, threads_per_worker=4, dashboard_address=None)\n"
-        "print(cluster.scheduler_address, flush=True)\n"
-        "input()\n"
-        "cluster.close()\n"
-    )
-    host = subprocess.Popen(
-        [sys.executable, "-c", f"if __name__ == '__main__':\n    exec({script!r})"],
-        env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    with host:
-        address = host.stdout.readline().strip()
-        experiment(tmp_path)
-        done = command("run", "tiny.yaml", "--scheduler", address, "--seeds", "1", "--out", "there", folder=tmp_path)
-        host.communicate("\n", timeout=60)
-    assert done.returncode == 0, done.stderr
+def test_an_existing_dask_cluster_takes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--scheduler tcp://…`: the runs happen in somebody else's worker, here four threads behind a socket."""
+    from distributed import LocalCluster
+
+    tiny = experiment(tmp_path, "seeds=1")
+    kept = {"processes": False, "protocol": "tcp", "dashboard_address": None}
+    with LocalCluster(n_workers=1, threads_per_worker=4, **kept) as cluster:
+        assert run_experiment(tiny, out=tmp_path / "there", scheduler=cluster.scheduler_address) == 0
     assert (tmp_path / "there" / "report.html").exists()
-    gone = command("run", "tiny.yaml", "--scheduler", "tcp://127.0.0.1:1", "--out", "nowhere", folder=tmp_path)
-    assert gone.returncode == 2
-    assert gone.stderr.splitlines()[-1].startswith("qattn: --scheduler tcp://127.0.0.1:1: no dask scheduler answers")
+    monkeypatch.setattr(dask_backend, "PATIENCE", 0.1)
+    with pytest.raises(UserError, match=r"^--scheduler tcp://127\.0\.0\.1:1: no dask scheduler answers"):
+        run_experiment(tiny, out=tmp_path / "nowhere", scheduler="tcp://127.0.0.1:1")
