@@ -293,31 +293,33 @@ def realize(
     return result
 
 
-def fraction(source: str | Path, rounded: bool = False) -> dict[str, Any]:
-    """Contextual and signalling fraction of an empirical table (a JSON file), and contextuality by default if cyclic.
+def fraction(
+    source: str | Path,
+    rounded: bool = False,
+    bootstrap: int = 0,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Contextual and signalling fraction of an empirical table (a JSON file or a name, such as ``chsh``), and
+    contextuality by default, with the measures CNT₁, CNT₂ and NCNT₂.
 
-    ``rounded`` takes probabilities as they are printed, which may sum to 0.9999.
+    ``rounded`` takes probabilities as they are printed, which may sum to 0.9999. Of a table of counts ``bootstrap``
+    resamples give ``intervals`` of 95 %.
     """
-    from contexts.logic import contextuality
+    from contexts.logic import contextuality, fraction_report, named_tables
 
-    table = contextuality.read_table(parsing.read_text(source), rounded)
-    contextual, signalling = contextuality.contextual_fraction(table), contextuality.signalling_fraction(table)
-    result: dict[str, Any] = {
-        "contextual_fraction": contextual,
-        "signalling_fraction": signalling,
-        "contexts": len(table.contexts),
-        "definition": "1 − largest weight of a mixture of global assignments below the table"
-        + (" (the table signals: part of the fraction is due to that alone)" if signalling > 1e-6 else ""),
-        "by_default": None,
-    }
-    try:
-        cbd = contextuality.by_default(table)
-    except ValueError as error:
-        result["by_default_reason"] = str(error)
+    if is_path(source):
+        table = contextuality.read_table(parsing.read_text(source), rounded)
     else:
-        keys = ("rank", "s_odd", "inconsistency", "excess", "contextual")
-        result["by_default"] = {key: getattr(cbd, key) for key in keys}
-    return result
+        table = contextuality.table_from_dict(named_tables.load(str(source)))
+    return fraction_report.of_table(table, bootstrap, seed, progress)
+
+
+def fraction_of_state(source: Hypergraph | str | Path, state: str) -> dict[str, Any]:
+    """The contextual fraction of a state on a hypergraph's vectors: ``mixed``, or components, as ``"1,0,sqrt2"``."""
+    from contexts.logic import fraction_report
+
+    return fraction_report.of_state(get(source), state)
 
 
 def train(task: Any = "bank", seed: int = 0, **settings: Any) -> dict[str, Any]:

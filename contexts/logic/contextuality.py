@@ -29,12 +29,15 @@ ASSIGNMENT_LIMIT = 2_000_000
 class EmpiricalTable:
     """``outcomes`` of each measurement; for each context its measurements and an array of probabilities, one axis each.
 
+    ``counts`` are those that the probabilities were made of, if all were.
+
     Raises ValueError for probabilities that are negative, not finite, or do not sum to 1 within 1e-6.
     """
 
     outcomes: dict[str, tuple[str, ...]]
     contexts: tuple[tuple[str, ...], ...]
     tables: tuple[np.ndarray, ...]
+    counts: tuple[np.ndarray, ...] = ()
 
     def __post_init__(self) -> None:
         for context, table in zip(self.contexts, self.tables, strict=True):
@@ -70,16 +73,17 @@ def table_from_dict(data: Any, rounded: bool = False) -> EmpiricalTable:
         raise ValueError(f"'outcomes' must map measurements to lists of their outcomes; got {shown(named)}")
     outcomes = {str(m): _names(values, "outcomes", f"measurement {m!r}") for m, values in named.items()}
     parts = [_context(entry, f"context {k}", outcomes, rounded) for k, entry in enumerate(data["contexts"], start=1)]
-    contexts, tables = zip(*parts, strict=True)
+    contexts, tables = zip(*((measured, table) for measured, table, _ in parts), strict=True)
+    counts = tuple(counted for _, _, counted in parts if counted is not None)
     if unused := set(outcomes).difference(*contexts):
         raise ValueError(f"'outcomes' names {min(unused)!r}, which no context measures")
-    return EmpiricalTable(outcomes, contexts, tables)
+    return EmpiricalTable(outcomes, contexts, tables, counts if len(counts) == len(parts) else ())
 
 
 def _context(
     entry: Any, where: str, outcomes: dict[str, tuple[str, ...]], rounded: bool
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Measurements and probabilities of one context; measurements without ``outcomes`` get 0 and 1."""
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray | None]:
+    """Measurements, probabilities and, if given, counts of one context; without ``outcomes`` they are 0 and 1."""
     if isinstance(entry, Mapping):
         check_keys(entry, ("measurements", "probabilities", "counts"), f"{where}: ")
     if (
@@ -97,8 +101,8 @@ def _context(
     given = entry["counts"] if "counts" in entry else entry["probabilities"]
     table = _sparse(given, measured, outcomes, where) if isinstance(given, Mapping) else _dense(given, shape, where)
     if "counts" in entry:
-        return measured, _frequencies(table, where)
-    return measured, _scaled(table, where) if rounded else table
+        return measured, _frequencies(table, where), table
+    return measured, _scaled(table, where) if rounded else table, None
 
 
 def _names(values: Any, kind: str, where: str) -> tuple[str, ...]:
@@ -177,6 +181,18 @@ def _scaled(table: np.ndarray, where: str) -> np.ndarray:
 def read_table(text: str, rounded: bool = False) -> EmpiricalTable:
     """Parse the JSON form of :func:`table_from_dict`."""
     return table_from_dict(parse_json(text), rounded)
+
+
+def resampled(table: EmpiricalTable, rng: np.random.Generator) -> EmpiricalTable:
+    """The table of as many answers drawn anew from each context's frequencies. Raises ValueError without counts."""
+    if not table.counts:
+        raise ValueError("the table has no counts to resample")
+    drawn = [
+        rng.multinomial(int(n.sum()), p.ravel()).reshape(p.shape)
+        for n, p in zip(table.counts, table.tables, strict=True)
+    ]
+    frequencies = tuple(counts / counts.sum() for counts in drawn)
+    return EmpiricalTable(table.outcomes, table.contexts, frequencies, tuple(counts.astype(float) for counts in drawn))
 
 
 def contextual_fraction(table: EmpiricalTable) -> float:

@@ -208,12 +208,25 @@ def component(x: float | list[float]) -> str:
 
 def fraction_lines(r: dict[str, Any]) -> list[str]:
     """The result of ``qattn contexts fraction`` as lines of text."""
-    lines = [f"contextual fraction {r['contextual_fraction']:.6g}: {r['definition']}"]
-    lines.append(f"signalling fraction {r['signalling_fraction']:.6g}")
-    if (d := r["by_default"]) is None:
-        return [*lines, f"contextuality by default: {r['by_default_reason']}"]
-    lines.append(f"contextuality by default: {yes(d['contextual'])}, excess {d['excess']:.6g}")
-    return [*lines, f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}"]
+    ends = r.get("intervals") or {}
+
+    def around(key: str) -> str:
+        return f" [{ends[key]['low']:.4g}, {ends[key]['high']:.4g}]" if key in ends else ""
+
+    lines = [f"contextual fraction {r['contextual_fraction']:.6g}{around('contextual_fraction')}: {r['definition']}"]
+    if "signalling_fraction" not in r:
+        return lines
+    lines.append(f"signalling fraction {r['signalling_fraction']:.6g}{around('signalling_fraction')}")
+    if (d := r["by_default"]) is None and r["measures"] is None:
+        return [*lines, f"contextuality by default: {r['by_default_reason']}; {r['measures_reason']}"]
+    if d is not None:
+        lines.append(f"contextuality by default: {yes(d['contextual'])}, excess {d['excess']:.6g}{around('excess')}")
+        lines.append(f"  = s_odd {d['s_odd']:.6g} − {d['rank'] - 2} − inconsistency {d['inconsistency']:.6g}")
+    if (m := r["measures"]) is None:
+        return [*lines, f"CNT₁, CNT₂, NCNT₂: {r['measures_reason']}"]
+    lines += [f"contextuality by default: {yes(m['contextual'])}"] if d is None else []
+    beyond = "" if m["ncnt2"] is None else f", NCNT₂ {m['ncnt2']:.6g}"
+    return [*lines, f"CNT₁ {m['cnt1']:.6g}, CNT₂ {m['cnt2']:.6g}{beyond}"]
 
 
 def train_lines(r: dict[str, Any]) -> list[str]:
