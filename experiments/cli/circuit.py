@@ -14,6 +14,7 @@ from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
     from experiments.schema.circuit_file import CircuitFile
+    from qattn.circuits.ir.spec import Spec
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
 
@@ -35,6 +36,13 @@ def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) ->
 
     with blame(path):  # a circuit that needs more memory than there is
         return load_circuit(path, overrides or (), drawn)
+
+
+def load_static(path: Path, overrides: list[str] | None = None) -> Spec:
+    """The circuit that a file describes, for verbs that take none with measurements in between."""
+    file = load(path, overrides)
+    with blame(path):
+        return file.static
 
 
 def say(value: dict[str, Any], as_json: bool) -> None:
@@ -70,10 +78,10 @@ def simulate(
     Example: `qattn circuit simulate experiments/configs/circuits/ghz.yaml --device default.qubit --json`
     """
     read = load(spec, overrides).spec
-    from qattn.circuits.simulate.run import simulate as run
+    from qattn.circuits.simulate.dynamic import simulate_any
 
     with blame(spec):
-        result = run(read, device, shots, seed, dtype)
+        result = simulate_any(read, device, shots, seed, dtype)
     if as_json:
         print(json.dumps(result, allow_nan=False))
         return
@@ -90,6 +98,10 @@ def simulate(
             print(f"{key}  {result[key]:+.8f}")
     for bits, count in result.get("counts", {}).items():
         print(f"{bits}  {count}")
+    for values, share in result.get("outcomes", {}).items():
+        print(f"{' '.join(result['bits'])} = {' '.join(values)}  {share:.6f}")
+    if "kept" in result:
+        print(f"kept by post-selection  {result['kept']:.6f}")
     for index, (re, im) in enumerate(result.get("state", [])):
         print(f"{index:0{result['qubits']}b}  {re:+.6f} {im:+.6f}i")
 
@@ -146,7 +158,35 @@ def train(
     from experiments.studies.circuit_training import train as run
 
     keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
-    say(run(spec, file.spec, keys, out, fresh, check_gradients, quiet=as_json), as_json)
+    with blame(spec):
+        read = file.static
+    say(run(spec, read, keys, out, fresh, check_gradients, quiet=as_json), as_json)
+
+
+@circuit.command()
+def qaoa(
+    source: Annotated[Path, typer.Argument(help="A study in YAML, or a graph: an edge list, GraphML, GML.")],
+    out: Annotated[
+        Path | None, typer.Option(parser=user_path, help="Folder for the result, the circuit and the picture.")
+    ] = None,
+    overrides: Sets = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the greatest cut of a graph by QAOA, depth by depth, and compare it with the exact one.
+
+    Example: `qattn circuit qaoa experiments/configs/circuits/qaoa_petersen.yaml --set layers=2`
+    """
+    from experiments.located.yaml_positions import load_located
+    from experiments.schema.qaoa_file import QaoaFile
+    from experiments.studies.circuit_qaoa import study
+
+    if source.suffix in (".yaml", ".yml"):
+        file = load_located(source, QaoaFile, overrides or ()).value
+    elif overrides:
+        raise UserError(f"{source}: --set overrides keys of a YAML file, and this is a graph: name it under `graph`")
+    else:
+        file = QaoaFile(graph=str(source.absolute()))
+    say(study(source, file, out), as_json)
 
 
 @circuit.command()
@@ -171,7 +211,7 @@ def analyse(
     Example: `qattn circuit analyse experiments/configs/circuits/strongly_entangling.yaml --measures
     expressibility,entangling`
     """
-    read = load(spec, overrides).spec
+    read = load_static(spec, overrides)
     from experiments.studies.circuits import MEASURES, analysis, numbers, whole_numbers
 
     wanted = [m.strip() for m in measures.split(",")]
@@ -199,14 +239,16 @@ def draw(
     from qattn.circuits.compile import draw as pictures
 
     if out is None:
-        drawn = pictures.text(read.circuit, measurement=read.measurement)
+        with blame(spec):
+            drawn = pictures.text(read.circuit, measurement=read.measurement)
         say({"text": drawn, "file": None}, True) if as_json else print(drawn)
         return
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise UserError(f"--out: expected a file ending in .svg, .png or .pdf, got {str(out)!r}")
     from experiments.runs.atomic_files import write_with
 
-    figure = pictures.figure(read.circuit, measurement=read.measurement)
+    with blame(spec):
+        figure = pictures.figure(read.circuit, measurement=read.measurement)
     write_with(out, lambda path: figure.savefig(path))
     say({"text": None, "file": str(out)}, True) if as_json else print(out)
 
@@ -224,13 +266,13 @@ def export(
     Example: `qattn circuit export experiments/configs/circuits/ghz.yaml --to qasm2`
     """
     read = load(spec, overrides).spec
-    from experiments.studies.circuits import bound
+    from experiments.studies.circuits import exported
     from qattn.circuits.compile.export import FORMATS
 
     if to not in FORMATS:
         raise UserError(f"--to: expected {', '.join(FORMATS)}, got {to!r}")
     with blame(spec):
-        text = FORMATS[to](bound(read))
+        text = exported(read, to)
     if out is not None:
         from experiments.runs.atomic_files import write_text
 

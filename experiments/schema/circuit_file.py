@@ -13,7 +13,7 @@ from experiments.located.yaml_positions import load_located
 from experiments.schema.base import NonNegative, Positive, PositiveInt, Strict
 
 if TYPE_CHECKING:
-    from qattn.circuits.ir.spec import Spec
+    from qattn.circuits.ir.spec import DynamicSpec, Spec
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # the data's generator takes no greater one
 
@@ -56,8 +56,19 @@ class CircuitKeys(Strict):
 class CircuitFile:
     """A circuit with its numbers, and how to train it where the file says so."""
 
-    spec: Spec
+    spec: Spec | DynamicSpec
     train: TrainKeys | None = None
+
+    @property
+    def static(self) -> Spec:
+        """The circuit, for what runs without measurements in between. Raises ``ValueError`` where there are some."""
+        from qattn.circuits.ir.spec import Spec
+
+        if isinstance(self.spec, Spec):
+            return self.spec
+        raise ValueError(
+            "the circuit measures, resets or decides on its way: it can be simulated, drawn and exported to qasm3 alone"
+        )
 
 
 def load_circuit(path: Path, overrides: Sequence[str] = (), drawn: bool = False) -> CircuitFile:
@@ -65,12 +76,12 @@ def load_circuit(path: Path, overrides: Sequence[str] = (), drawn: bool = False)
 
     Raises :class:`UserError`, each problem with its place.
     """
-    from qattn.circuits.ir.spec import from_dict
+    from qattn.circuits.ir.spec import read_spec
     from qattn.circuits.ir.spec_values import SpecError
 
     loaded = load_located(path, CircuitKeys, overrides)
     try:
-        spec = from_dict(loaded.value.model_extra or {}, drawn)
+        spec = read_spec(loaded.value.model_extra or {}, drawn)
     except SpecError as error:
         raise loaded.error(error.place, error.reason) from error
     return CircuitFile(spec, loaded.value.train)

@@ -16,9 +16,12 @@ from experiments.errors import UserError, blame
 from experiments.schema.circuit_file import CircuitFile
 from qattn.circuits.analyse import expressibility as states
 from qattn.circuits.analyse import sensitivity
+from qattn.circuits.compile.export import FORMATS
+from qattn.circuits.compile.export_dynamic import dynamic_openqasm
 from qattn.circuits.ir.ansatz import Ansatz, build, find, names
 from qattn.circuits.ir.circuit import Circuit
-from qattn.circuits.ir.spec import Spec
+from qattn.circuits.ir.dynamic import DynamicCircuit
+from qattn.circuits.ir.spec import DynamicSpec, Spec
 from qattn.circuits.simulate.readout import Measurement, expectations
 from qattn.circuits.simulate.statevector import run
 
@@ -47,6 +50,16 @@ def bound(spec: Spec) -> Circuit:
     return spec.circuit.bound(spec.parameters.tolist(), [] if spec.inputs is None else spec.inputs.tolist())
 
 
+def exported(spec: Spec | DynamicSpec, to: str) -> str:
+    """The circuit, its numbers put in, as text for another tool. Raises ``ValueError`` for what that cannot say."""
+    if isinstance(spec, Spec):
+        return FORMATS[to](bound(spec))
+    if to != "qasm3":
+        raise ValueError(f"measurements in between are exported to qasm3 alone, not to {to}")
+    given = spec.circuit if spec.inputs is None else spec.circuit.filled("inputs", spec.inputs)
+    return dynamic_openqasm(given.filled("parameters", spec.parameters))
+
+
 def imported(path: Path, drawn: bool = False) -> CircuitFile:
     """An OpenQASM file as a circuit file, its measured qubits as the measurement.
 
@@ -63,10 +76,11 @@ def imported(path: Path, drawn: bool = False) -> CircuitFile:
     names = found.circuit.names
     if names and not drawn:
         raise UserError(f"{path}: no value for the input {names[0]!r}: import the file and give `parameters`")
+    if isinstance(found.circuit, DynamicCircuit):
+        return CircuitFile(DynamicSpec(found.circuit, np.zeros(len(names)), given=np.zeros(len(names), bool)))
     wires = () if found.measured == tuple(range(found.circuit.qubits)) else found.measured
     given = np.zeros(len(names), bool)
-    spec = Spec(found.circuit, np.zeros(len(names)), None, Measurement("probabilities", wires), given)
-    return CircuitFile(spec)
+    return CircuitFile(Spec(found.circuit, np.zeros(len(names)), None, Measurement("probabilities", wires), given))
 
 
 def usable_ansatze() -> dict[str, Ansatz]:

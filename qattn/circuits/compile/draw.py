@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from qattn.circuits.compile.draw_dynamic import Queue
 from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef
+from qattn.circuits.ir.dynamic import DynamicCircuit
 from qattn.circuits.simulate import pennylane_device
 from qattn.circuits.simulate.readout import Measurement
 
 
-def tape_of(circuit: Circuit, measurement: Measurement | None = None) -> Any:
+def tape_of(circuit: Circuit | DynamicCircuit, measurement: Measurement | None = None) -> Any:
     """The circuit as a PennyLane tape that ends in the measurement (default: all probabilities).
 
     A free angle is shown as what it is, ``2·a + 0.1`` for twice the parameter a plus 0.1.
     """
     import pennylane as qml
 
-    names = {"parameters": circuit.names or tuple(f"p{k}" for k in range(circuit.n_parameters))}
-    names["inputs"] = tuple(f"x{k}" for k in range(circuit.n_inputs)) if not circuit.amplitude_inputs else ()
+    names = {"parameters": circuit.names or numbered("p", circuit.n_parameters)}
+    names["inputs"] = () if getattr(circuit, "amplitude_inputs", False) else numbered("x", circuit.n_inputs)
 
     def converted(op: Operation) -> Any:
         angles = [label_of(a, names[a.source]) if isinstance(a, ParameterRef) else float(a) for a in op.angles]
@@ -27,9 +29,17 @@ def tape_of(circuit: Circuit, measurement: Measurement | None = None) -> Any:
             return labelled(f"R{op.word}\n({angles[0]})", op.wires)
         return pennylane_device.convert(op, angles)
 
-    start = np.eye(1, 2**circuit.qubits)[0] if circuit.amplitude_inputs else circuit.initial  # drawn as |Ψ⟩ whichever
-    queue = [] if start is None else [qml.StatePrep(start, wires=range(circuit.qubits))]
-    queue += [converted(op) for op in circuit.operations]
+    given = isinstance(circuit, Circuit) and circuit.amplitude_inputs
+    start = np.eye(1, 2**circuit.qubits)[0] if given else circuit.initial  # drawn as |Ψ⟩ whichever
+    with qml.queuing.AnnotatedQueue() as found:
+        if start is not None:
+            qml.StatePrep(start, wires=range(circuit.qubits))
+        if isinstance(circuit, DynamicCircuit):
+            Queue(circuit.qubits, circuit.bits, converted).put(circuit.steps)
+        else:
+            for op in circuit.operations:
+                converted(op)
+    queue = qml.tape.QuantumScript.from_queue(found).operations
     m = measurement or Measurement()
     wires = m.wires or tuple(range(circuit.qubits))
     if m.kind == "povm":
@@ -41,6 +51,11 @@ def tape_of(circuit: Circuit, measurement: Measurement | None = None) -> Any:
         return qml.tape.QuantumScript(queue, [qml.expval(qml.pauli.string_to_pauli_word(word)) for word in m.words])
     ends = {"state": qml.state, "samples": lambda: qml.sample(wires=wires)}
     return qml.tape.QuantumScript(queue, [ends.get(m.kind, lambda: qml.probs(wires=wires))()])
+
+
+def numbered(letter: str, count: int) -> tuple[str, ...]:
+    """x0, x1, …"""
+    return tuple(f"{letter}{k}" for k in range(count))
 
 
 def label_of(angle: ParameterRef, names: tuple[str, ...]) -> str:
@@ -62,7 +77,9 @@ def labelled(text: str, wires: tuple[int, ...]) -> Any:
     return Box(wires=list(wires))
 
 
-def text(circuit: Circuit, decimals: int = 2, width: int = 110, measurement: Measurement | None = None) -> str:
+def text(
+    circuit: Circuit | DynamicCircuit, decimals: int = 2, width: int = 110, measurement: Measurement | None = None
+) -> str:
     """Letters and lines, folded at ``width`` characters."""
     import pennylane as qml
 
@@ -70,7 +87,7 @@ def text(circuit: Circuit, decimals: int = 2, width: int = 110, measurement: Mea
     return qml.drawer.tape_text(tape, wire_order=range(circuit.qubits), decimals=decimals, max_length=width)
 
 
-def figure(circuit: Circuit, decimals: int = 2, measurement: Measurement | None = None) -> Any:
+def figure(circuit: Circuit | DynamicCircuit, decimals: int = 2, measurement: Measurement | None = None) -> Any:
     """A matplotlib figure."""
     import pennylane as qml
 

@@ -136,6 +136,12 @@ def angle_text(angle: Any) -> str:
     return text if "." in text or "e" not in text else text.replace("e", ".0e")
 
 
+def call_text(op: Operation) -> str:
+    """A gate of OpenQASM's libraries as a statement."""
+    angles = f"({', '.join(map(angle_text, op.angles))})" if op.angles else ""
+    return f"{GATES[op.name].qasm}{angles} {', '.join(f'q[{w}]' for w in op.wires)};"
+
+
 def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:
     """The bound circuit as OpenQASM 2 or 3 text. Raises ``ValueError`` for noise, free parameters and other
     versions."""
@@ -148,8 +154,7 @@ def openqasm(circuit: Circuit, version: int = 2, measure: bool = True) -> str:
     else:
         lines = ["OPENQASM 3.0;", 'include "stdgates.inc";', f"qubit[{n}] q;", f"bit[{n}] c;"]
     for op in flat.operations:
-        angles = f"({', '.join(map(angle_text, op.angles))})" if op.angles else ""
-        lines.append(f"{GATES[op.name].qasm}{angles} {', '.join(f'q[{w}]' for w in op.wires)};")
+        lines.append(call_text(op))
     if measure:
         lines += [f"measure q[{w}] -> c[{w}];" if version == 2 else f"c[{w}] = measure q[{w}];" for w in range(n)]
     return "\n".join(lines) + "\n"

@@ -53,7 +53,8 @@ def library() -> dict[str, Definition]:
 class Calls:
     """A text whose gates are being read: names and their meanings, and the words that come next.
 
-    ``closed`` are the wires already measured, ``touched`` those that a gate has acted on. Every method raises
+    ``closed`` are the wires already measured, ``touched`` those that a gate has acted on, and ``dynamic`` says that
+    something depends on a measurement or comes after it on its wire. Every method raises
     ``ValueError`` for what it cannot read; ``on_line`` adds the line.
     """
 
@@ -62,6 +63,7 @@ class Calls:
         self.parameters: list[str] = []
         self.closed: set[int] = set()
         self.touched: set[int] = set()
+        self.dynamic = False
 
     @contextmanager
     def on_line(self) -> Iterator[None]:
@@ -143,8 +145,7 @@ class Calls:
             wires = tuple(o[k] if len(o) > 1 else o[0] for o in operands)
             if len(set(wires)) < len(wires):
                 raise ValueError(f"{name}: a qubit is named twice")
-            if self.closed & set(wires):
-                raise ValueError(f"{name} acts on a qubit after its measurement; only measurements at the end are read")
+            self.dynamic |= bool(self.closed & set(wires))
             found += self.modified(modifiers, name, angles, wires)
             self.touched |= set(wires)
         return found

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "τ": math.tau, "euler": math.e, "ℇ": math.e}
 FUNCTIONS = {
@@ -166,7 +167,24 @@ def atom(reader: Reader, lookup: Lookup) -> Affine:
         return Affine(evaluated(lambda: FUNCTIONS[token.text](argument)))
     if token.text in CONSTANTS:
         return Affine(CONSTANTS[token.text])
-    return lookup(token.text)
+    return lookup(token.text + place_in_array(reader, lookup))
+
+
+def place_in_array(reader: Reader, lookup: Lookup) -> str:
+    """``[2]`` or ``[0,3]`` behind the name of an array, its places worked out; nothing behind other names.
+
+    Raises ``ValueError`` for places that are no whole numbers from 0 on.
+    """
+    if not reader.skip("["):
+        return ""
+    places = [expression(reader, lookup)]
+    while reader.skip(","):
+        places.append(expression(reader, lookup))
+    reader.take("]")
+    numbers = [place.number("a place in an array") for place in places]
+    if any(number != int(number) or number < 0 for number in numbers):
+        raise ValueError("a place in an array is a whole number from 0 on")
+    return f"[{','.join(str(int(number)) for number in numbers)}]"
 
 
 def evaluated(value: Callable[[], float]) -> float:
@@ -189,6 +207,50 @@ def nonzero(value: float) -> float:
     if value == 0:
         raise ValueError("division by 0")
     return value
+
+
+def read_number(text: str) -> float:
+    """A number written as arithmetic, such as ``-1/2`` or ``pi/4``. Raises ``ValueError`` for names and nonsense."""
+
+    def none(name: str) -> Affine:
+        raise ValueError(f"{name!r} is not a number")
+
+    reader = Reader([replace(token, line=1) for token in tokens(text)])
+    found = expression(reader, none).number("it")
+    reader.take("end")
+    return found
+
+
+def substituted(value: Any, variables: Mapping[str, int]) -> Any:
+    """Nested lists and mappings with variables of a loop replaced, arithmetic of numbers then being worked out.
+
+    Names of gates and Pauli words stay, also where a variable has the same name. Raises ``ValueError`` for a wire or
+    an angle whose arithmetic has no value.
+    """
+    if isinstance(value, list | tuple):
+        head = [value[0]] if value and isinstance(value[0], str) else []
+        return [*head, *(substituted(v, variables) for v in value[len(head) :])]
+    if isinstance(value, Mapping):
+        kept = ("gate", "word", "for")
+        return {k: v if k in kept else substituted(v, variables) for k, v in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        words = tokens(value)[:-1]
+    except ValueError:
+        return value
+    if not any(word.kind == "name" and word.text in variables for word in words):
+        return value
+    filled = "".join(f"({variables[w.text]})" if w.text in variables else w.text for w in words)
+    if any(word.kind == "name" and word.text not in (*variables, *CONSTANTS, *FUNCTIONS) for word in words):
+        return re.sub(r"\[[^\[\]]*\]", lambda place: places_worked_out(place[0]), filled)
+    found = read_number(filled)
+    return int(found) if found == int(found) else found
+
+
+def places_worked_out(brackets: str) -> str:
+    """``[(2)+1]`` as ``[3]``, so that equal places of an array are equal names."""
+    return place_in_array(Reader(tokens(brackets)), lambda name: Affine(scale=1.0, name=name))
 
 
 def read_angle(text: str) -> Affine:

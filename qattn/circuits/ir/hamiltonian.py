@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qattn.circuits.ir.expressions import Affine, Reader, expression, tokens
+from qattn.circuits.ir.expressions import read_number
 from qattn.circuits.ir.spec_values import Place, SpecError, known, listed, number, truth, whole
 
 CHAINS = ("ising", "heisenberg", "xy")
@@ -50,17 +50,10 @@ def read_hamiltonian(data: Any, qubits: int, where: Place) -> Hamiltonian:
 
 def arithmetic(text: str, where: Place) -> float:
     """A number written as arithmetic, such as ``-1/2``. Raises :class:`SpecError` for names and nonsense."""
-
-    def none(name: str) -> Affine:
-        raise ValueError(f"{name!r} is not a number")
-
     try:
-        reader = Reader(tokens(text))
-        value = expression(reader, none).shift
-        reader.take("end")
+        return read_number(text)
     except ValueError as error:
         raise SpecError(where, f"the coefficient {text!r}: {error}") from None
-    return value
 
 
 def full_word(word: str, qubits: int, where: Place) -> str:

@@ -14,12 +14,14 @@ that is not there.
 A gate is its name, its wires, its angles; an angle is a number, a parameter's name, or arithmetic of numbers, pi and
 one parameter such as ``2*a - pi/4``. Gates that carry a matrix, a word or any number of wires are mappings:
 ``{gate: QubitUnitary, wires: [0, 1], matrix: [[...]]}``. A complex number is ``[re, im]`` or ``"0.5-0.5j"``. An angle
-read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``.
+read from the data is ``{input: 0}``, a scaled one ``{parameter: a, scale: 2, shift: 0.1}``. ``theta[3]`` is a place of
+an array, whose values are a list in ``parameters``. Loops, inverses, controls, measurements in between and conditions
+are blocks among the gates, see ``spec_blocks``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,8 +30,10 @@ from jaxtyping import Bool, Float
 
 from qattn.circuits.ir import ansatz as ansaetze
 from qattn.circuits.ir.circuit import CHANNELS, Circuit, Operation, expect_shape
+from qattn.circuits.ir.dynamic import DynamicCircuit, Step
 from qattn.circuits.ir.encode import KINDS, amplitudes, encoded
-from qattn.circuits.ir.spec_gates import from_gates
+from qattn.circuits.ir.spec_blocks import Named, read_block
+from qattn.circuits.ir.spec_gates import check_names, read_names, read_parameters
 from qattn.circuits.ir.spec_measurement import read_measurement
 from qattn.circuits.ir.spec_values import Place, SpecError, array_of, at, known, listed, number, text, truth, whole
 from qattn.circuits.simulate.readout import Measurement
@@ -66,11 +70,31 @@ class Spec:
     ansatz: tuple[str, int] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class DynamicSpec:
+    """A circuit with measurements in between, values for its parameters and inputs, and the measurement at its end."""
+
+    circuit: DynamicCircuit
+    parameters: Float[np.ndarray, " parameters"]
+    inputs: Float[np.ndarray, " inputs"] | None = None
+    measurement: Measurement = field(default_factory=Measurement)
+    given: Bool[np.ndarray, " parameters"] | None = None
+
+
 def from_dict(data: Mapping[str, Any], drawn: bool = False) -> Spec:
     """Read the plain-data form; with ``drawn``, parameters without a value need no seed, since the caller draws them.
 
-    Raises :class:`SpecError`, one sentence with the key, what was expected and what was got.
+    Raises :class:`SpecError`, one sentence with the key, what was expected and what was got, also for circuits with
+    measurements in between, which :func:`read_spec` reads.
     """
+    found = read_spec(data, drawn)
+    if isinstance(found, DynamicSpec):
+        raise SpecError(("gates",), "expected gates without measurements, resets and conditions between them")
+    return found
+
+
+def read_spec(data: Mapping[str, Any], drawn: bool = False) -> Spec | DynamicSpec:
+    """Read the plain-data form of any circuit. Raises :class:`SpecError` as :func:`from_dict` does."""
     known(data, TOP, ())
     data = {key: value for key, value in data.items() if value is not None}
     qubits = whole(data.get("qubits"), ("qubits",), least=1, most=MOST_QUBITS)
@@ -79,7 +103,12 @@ def from_dict(data: Mapping[str, Any], drawn: bool = False) -> Spec:
     encode = read_encode(data["encode"], "ansatz" in data) if "encode" in data else {}
     name = None
     if "gates" in data:
-        circuit, parameters, given = from_gates(qubits, data, drawn)
+        steps, named = read_steps(qubits, data)
+        parameters, given = read_parameters(data, named.parameters, drawn)
+        if named.bits or not all(isinstance(step, Operation) for step in steps):
+            return dynamic(data, steps, named, parameters, given, encode)
+        operations = tuple(step for step in steps if isinstance(step, Operation))
+        circuit = Circuit(qubits, operations, names=tuple(named.parameters))
     else:
         for key, instead in BESIDE_ANSATZ.items():
             if key in data:
@@ -94,6 +123,38 @@ def from_dict(data: Mapping[str, Any], drawn: bool = False) -> Spec:
             circuit = with_noise(circuit, **noise_options(data["noise"]))
     measurement = read_measurement(data.get("measure", "probabilities"), qubits)
     return Spec(circuit, parameters, read_inputs(circuit, data, encode), measurement, given, name)
+
+
+def read_steps(qubits: int, data: Mapping[str, Any]) -> tuple[list[Step], Named]:
+    """The steps under ``gates``, and what they name. Raises :class:`SpecError` for gates that do not fit."""
+    named = Named(qubits, read_names(data))
+    steps = read_block(data["gates"], ("gates",), named)
+    check_names(named.parameters)
+    return steps, named
+
+
+def dynamic(
+    data: Mapping[str, Any],
+    steps: Sequence[Step],
+    named: Named,
+    parameters: Float[np.ndarray, " parameters"],
+    given: Bool[np.ndarray, " parameters"],
+    encode: Mapping[str, Any],
+) -> DynamicSpec:
+    """A circuit with measurements in between. Raises :class:`SpecError` for noise, and amplitudes read as inputs."""
+    if "noise" in data:
+        raise SpecError(("noise",), "noise and measurements in between do not go together yet: drop one of the two")
+    before = Circuit(named.qubits, ())
+    if encode:
+        before = with_encoding(before, encode)
+        if before.amplitude_inputs:
+            raise SpecError(("encode",), "before measurements amplitudes are given as `values`")
+    names = tuple(named.parameters)
+    with at("gates"):
+        circuit = DynamicCircuit(named.qubits, (*before.operations, *steps), tuple(named.bits), names, before.initial)
+    gates = Circuit(named.qubits, tuple(circuit.operations()), names=names)
+    measurement = read_measurement(data.get("measure", "probabilities"), named.qubits)
+    return DynamicSpec(circuit, parameters, read_inputs(gates, data, encode), measurement, given)
 
 
 def from_ansatz(

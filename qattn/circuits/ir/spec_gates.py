@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from qattn.circuits.ir import expressions
-from qattn.circuits.ir.circuit import Circuit, GateError, Operation, ParameterRef, gate, wires_of
+from qattn.circuits.ir.circuit import Operation, ParameterRef, gate, wires_of
 from qattn.circuits.ir.expressions import finite
 from qattn.circuits.ir.gates import ALIASES
 from qattn.circuits.ir.spec_values import Place, SpecError, array_of, at, known, listed, number, text, whole
@@ -17,45 +17,74 @@ from qattn.circuits.ir.spec_values import Place, SpecError, array_of, at, known,
 CARRIED = {"matrix": ("QubitUnitary",), "diagonal": ("DiagonalQubitUnitary",), "word": ("PauliRot",)}
 
 
-def from_gates(
-    qubits: int, data: Mapping[str, Any], drawn: bool
-) -> tuple[Circuit, Float[np.ndarray, " parameters"], Bool[np.ndarray, " parameters"]]:
-    """The circuit of a list of gates, its parameters, and whether each was given; the others are drawn from ``seed``.
+def read_parameters(
+    data: Mapping[str, Any], names: Sequence[str], drawn: bool
+) -> tuple[Float[np.ndarray, " parameters"], Bool[np.ndarray, " parameters"]]:
+    """The values of parameters by name, and whether each was given; the others are drawn from ``seed``.
 
-    With ``drawn`` they need no seed. Raises :class:`SpecError` for gates that do not fit and for missing values.
+    A value is a number or arithmetic such as ``pi/2``; an array gives theta[0], theta[1], …. With ``drawn`` no seed is
+    needed. Raises :class:`SpecError` for missing values and for what is none.
     """
-    entries = data["gates"]
-    if not isinstance(entries, list | tuple):
-        raise SpecError(("gates",), f"expected a list such as [[Hadamard, 0], [CNOT, 0, 1]], got {entries!r}")
-    names = [text(name, ("names", k)) for k, name in enumerate(listed(data.get("names", ()), ("names",)))]
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise SpecError(("names",), f"{twice[0]!r} is there twice")
-    operations = [read_gate(entry, place, names) for place, entry in enumerate(entries)]
-    reserved = [name for name in names if name.lower() in expressions.RESERVED]
-    if reserved:
-        raise SpecError(("names",), f"{reserved[0]!r} has a meaning of its own and cannot be the name of a parameter")
-    try:
-        circuit = Circuit(qubits, tuple(operations), names=tuple(names))
-    except GateError as error:
-        raise SpecError(("gates", error.place), error.reason) from error
-    given = data.get("parameters", {})
-    known(given, names, ("parameters",))
+    given = flat_values(data.get("parameters", {}), names)
     missing = [name for name in names if name not in given]
     if missing and "seed" not in data and not drawn:
         told = f"no value for {missing[0]!r} (give one, or a `seed` to draw it uniformly from [0, 2π))"
         raise SpecError(("parameters",), told)
     draws = np.random.default_rng(whole(data.get("seed", 0), ("seed",))).uniform(0, 2 * np.pi, len(names))
-    values = [number(given[n], ("parameters", n)) if n in given else draws[k] for k, n in enumerate(names)]
-    return circuit, np.array(values, float), np.array([n in given for n in names], bool)
+    values = [given.get(n, draws[k]) for k, n in enumerate(names)]
+    return np.array(values, float), np.array([n in given for n in names], bool)
 
 
-def read_gate(entry: Any, place: int, names: list[str]) -> Operation:
+def flat_values(data: Any, names: Sequence[str]) -> dict[str, float]:
+    """Values by name, arrays place by place. Raises :class:`SpecError` for names and places that no angle reads."""
+    arrays = tuple(dict.fromkeys(name.split("[")[0] for name in names if "[" in name))
+    known(data, (*names, *arrays), ("parameters",))
+    found: dict[str, float] = {}
+    for name, value in data.items():
+        if name not in arrays:
+            found[name] = value_of(value, ("parameters", name))
+            continue
+        table = np.array(listed(value, ("parameters", name)), object)
+        for place, item in np.ndenumerate(table):
+            one = f"{name}[{','.join(map(str, place))}]"
+            if one not in names:
+                raise SpecError(("parameters", name), f"no angle reads {one}")
+            found[one] = value_of(item, ("parameters", name, *place))
+    return found
+
+
+def value_of(value: Any, where: Place) -> float:
+    """A number, also one written as arithmetic. Raises :class:`SpecError` for anything else."""
+    if not isinstance(value, str):
+        return number(value, where)
+    with at(*where):
+        try:
+            return expressions.read_number(value)
+        except ValueError as error:
+            raise ValueError(f"the value {value!r}: {error}") from error
+
+
+def read_names(data: Mapping[str, Any]) -> list[str]:
+    """The ``names`` key, the order of the parameters. Raises :class:`SpecError` for doubles and reserved words."""
+    names = [text(name, ("names", k)) for k, name in enumerate(listed(data.get("names", ()), ("names",)))]
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise SpecError(("names",), f"{twice[0]!r} is there twice")
+    return names
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise :class:`SpecError` for parameters called like a constant or a function."""
+    reserved = [name for name in names if name.lower() in expressions.RESERVED]
+    if reserved:
+        raise SpecError(("names",), f"{reserved[0]!r} has a meaning of its own and cannot be the name of a parameter")
+
+
+def read_gate(entry: Any, where: Place, names: list[str]) -> Operation:
     """One entry of ``gates``; parameters not met before are appended to ``names``.
 
     Raises :class:`SpecError` for what is no gate; whether it fits the circuit, the circuit checks.
     """
-    where: Place = ("gates", place)
     if isinstance(entry, Mapping):
         return read_mapping(entry, where, names)
     if not isinstance(entry, list | tuple) or not entry or not isinstance(entry[0], str):
