@@ -176,12 +176,11 @@ def qaoa(
 
     Example: `qattn circuit qaoa experiments/configs/circuits/qaoa_petersen.yaml --set layers=2`
     """
-    from experiments.located.yaml_positions import load_located
-    from experiments.schema.qaoa_file import QaoaFile
+    from experiments.schema.qaoa_file import QaoaFile, load_qaoa
     from experiments.studies.circuit_qaoa import study
 
     if source.suffix in (".yaml", ".yml"):
-        file = load_located(source, QaoaFile, overrides or ()).value
+        file = load_qaoa(source, overrides or ())
     elif overrides:
         raise UserError(f"{source}: --set overrides keys of a YAML file, and this is a graph: name it under `graph`")
     else:

@@ -17,12 +17,14 @@ from experiments.schema.experiment import ExperimentFile
 from experiments.schema.find_config import CONFIGS, find_config, load_experiment, read_experiment, shipped_configs
 from experiments.schema.jobs import Job, jobs
 from experiments.schema.packing_file import load_packing
+from experiments.schema.qaoa_file import load_qaoa
 from experiments.schema.resolve import Experiment, resolve
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
     "models": load_experiment,
     "packing": load_packing,
     "qubits": load_circuit,
+    "graph": load_qaoa,
 }
 """How a shipped YAML file is loaded, by a key at its top level. Another kind of file registers here with one line."""
 

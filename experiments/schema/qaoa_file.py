@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from pydantic import Field
 
+from experiments.located.yaml_positions import load_located
 from experiments.schema.base import PositiveInt, Seed, Strict
 
 
@@ -18,3 +22,8 @@ class QaoaFile(Strict):
     """How many cuts are drawn from the last state; the best one is reported and drawn."""
     seed: Seed = 0
     """Of the shots."""
+
+
+def load_qaoa(path: Path, overrides: Sequence[str] = ()) -> QaoaFile:
+    """Read and check the file of a study. Raises :class:`UserError`, each problem with its place."""
+    return load_located(path, QaoaFile, overrides).value
