@@ -166,9 +166,7 @@ def train(
 @circuit.command()
 def qaoa(
     source: Annotated[Path, typer.Argument(help="A study in YAML, or a graph: an edge list, GraphML, GML.")],
-    out: Annotated[
-        Path | None, typer.Option(parser=user_path, help="Folder for the result, the circuit and the picture.")
-    ] = None,
+    out: OutOption = None,
     overrides: Sets = None,
     as_json: JsonOption = False,
 ) -> None:
