@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.cli import packing_vectors
 from experiments.cli.options import (
     FreshOption,
     JsonOption,
@@ -25,6 +26,9 @@ from experiments.errors import UserError, blame
 packing = typer.Typer(
     help="Quasi-orthogonal packings: bounds, optimised packings, measured embeddings.", no_args_is_help=True
 )
+
+
+packing.command()(packing_vectors.recognise)
 
 
 class FieldName(StrEnum):

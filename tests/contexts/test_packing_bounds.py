@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexts.packing.bounds import capacity, check_certificate, coherence_bounds, levenshtein
-from contexts.packing.bounds.delsarte import delsarte, delsarte_coherence
+from contexts.packing.bounds.delsarte import best_proved_bound, delsarte, delsarte_coherence
 from contexts.packing.record_tables import record
 from experiments.studies.packing.formatting import whole
 
@@ -400,3 +400,8 @@ def test_the_linear_programme_solved_for_coherence_is_proved_and_no_record_break
     assert check_certificate.proved_bound(proof) < 84
     assert coherence_bounds.best_bound(6, 84, "real")[0] * 1.005 < value < record(6, 84, "real").coherence
     assert delsarte_coherence(8, 120, "real", 0.5, 0.6) is None  # 120 lines of coherence 1/2 exist
+    assert best_proved_bound(8, 120, "real", 0.5) == (0.5, "levenshtein2", None)  # met: no programme is solved
+    bound, name, proof = best_proved_bound(6, 84, "real", 0.67, steps=3)
+    assert name == "delsarte"
+    assert proof is not None
+    assert 0.6250374 < bound < 2 / 3

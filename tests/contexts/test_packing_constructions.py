@@ -18,7 +18,9 @@ from contexts.packing.constructions import (
     lattices,
     matrices,
     reflections,
+    sections,
     sic,
+    stabilizer,
     two_graphs,
 )
 from contexts.packing.constructions.catalogue import catalogue
@@ -330,8 +332,20 @@ def test_no_entry_of_any_dimension_breaks_a_proved_bound(field):
         (partial(codes.delsarte_goethals, 16, 1), 1040, 1 / 2),
         (partial(codes.delsarte_goethals_phases, 8, 1), 520, 1 / math.sqrt(2)),
         (partial(codes.quadratic_forms, 32, 0), 1056, 1 / 4),
-        (lattices.equiangular_176, 176, 1 / 5),
+        (partial(sections.fifths, 22), 176, 1 / 5),
         (partial(characters.weil, 9, 2), 90, 1 / 3),
+        *((partial(characters.products_of_bases, d), n, 1 / math.sqrt(d)) for d, n in ((6, 18), (12, 48), (20, 100))),
+        (partial(frames.tremain, 7), 36, 1 / 5),
+        (partial(frames.tremain, 9), 55, 1 / 6),
+        (partial(frames.complement_of_tremain, 7), 36, 1 / 7),
+        (partial(frames.harmonic_of, partial(frames.twin_prime_difference_set, 5)), 35, math.sqrt(9 / 17**2)),
+        (partial(frames.harmonic_of, partial(frames.quartic_difference_set, 37)), 37, math.sqrt(7 / 81)),
+        (partial(frames.harmonic_of, partial(frames.quartic_difference_set, 109)), 109, math.sqrt(21 / 28**2)),
+        (partial(stabilizer.stabilizer_states, 2, 3), 1080, 1 / math.sqrt(2)),
+        (partial(stabilizer.stabilizer_states, 3, 2), 360, 1 / math.sqrt(3)),
+        (partial(stabilizer.real_stabilizer_states, 4), 4320, 1 / math.sqrt(2)),
+        *((partial(sections.fifths, d), n, 1 / 5) for d, n in sections.FIFTHS.items() if d > 17),
+        *((partial(sections.thirds, d), n, 1 / 3) for d, n in sections.THIRDS.items()),
     ],
 )
 def test_families_built_at_small_sizes(vectors, n, coherence_):
@@ -384,14 +398,31 @@ def test_the_number_of_lines_constructed_grows_with_the_dimension_and_is_superad
         assert math.log(n) <= min((value for value in upper if value is not None), default=math.inf) + 1e-9, d
 
 
+def test_shortest_vectors_of_lattices_by_their_kissing_numbers():
+    """Conway & Sloane, "Sphere Packings, Lattices and Groups", Table 1.5: the best known lattices; K12 as 3 × 126."""
+    kissing = {9: 272, 10: 336, 12: 756, 13: 906, 14: 1422, 15: 2340, 16: 4320, 17: 5346, 18: 7398, 19: 10_668,
+               20: 17_400, 21: 27_720, 22: 49_896, 23: 93_150, 24: 196_560, 32: 146_880}  # fmt: skip
+    for d, number in kissing.items():
+        assert largest_construction(d, 1 / 2, "real").n >= number // 2, d
+    for d in (9, 11, 13, 20):
+        assert sections.laminated(d).shape == (sections.LAMINATED[d], d)
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_best_constructions_are_monotone_in_both_arguments(field):
+    rows = np.array([[best_construction(d, n, field).coherence for n in (7, 12, 24)] for d in (4, 5, 6)])
+    assert (np.diff(rows, axis=1) >= -1e-9).all()
+    assert (np.diff(rows, axis=0) <= 1e-9).all()
+
+
 @pytest.mark.parametrize(
     ("field", "d", "eps", "kind"),
     [
         ("real", 20, 1 / 4, "⊕ simplex"),
         ("real", 48, 1 / 4, "real form of"),
-        ("real", 16, 1 / 2, "⊗"),
-        ("complex", 10, 0.6, "⊗"),
-        ("real", 17, 0.6, "axis"),
+        ("complex", 8, 0.6, "⊗"),
+        ("complex", 10, 0.6, "axis"),
+        ("real", 12, 1 / 2, "3 phases"),
     ],
 )
 def test_combinations_are_built_as_they_are_stated(field, d, eps, kind):

@@ -17,8 +17,9 @@ from scipy.optimize import linprog
 from scipy.special import eval_jacobi
 
 from contexts.packing.bounds.check_certificate import is_nonpositive, zonal_polynomials
+from contexts.packing.bounds.coherence_bounds import best_bound
 from contexts.packing.bounds.rounding import log_up, widened
-from contexts.packing.validation import Number, check_epsilon, check_field, check_size
+from contexts.packing.validation import Number, check_epsilon, check_field, check_size, gerzon
 
 LARGEST_D = 64  # float64 and rationals of some hundred digits are enough up to here
 DEGREE = 20
@@ -92,6 +93,22 @@ def delsarte_coherence(
         else:
             low, best = middle, proof
     return low, best
+
+
+def best_proved_bound(
+    d: int, n: int, field: str, known: float, steps: int = 24
+) -> tuple[float, str, dict[str, Any] | None]:
+    """The largest lower bound on the coherence of n lines, its name, and the linear programme's proof where it is that.
+
+    ``known`` is a coherence that n lines have; the programme is tried where n is above Gerzon's number, d ≤ 64 and the
+    closed formulas of :func:`~contexts.packing.bounds.coherence_bounds.best_bound` lie below ``known``.
+    """
+    bound, name = best_bound(d, n, field)
+    if n > gerzon(d, field) and d <= LARGEST_D and bound < known * (1 - 1e-9):
+        better = delsarte_coherence(d, n, field, bound, known, steps)
+        if better is not None and better[0] > bound * (1 + 1e-12):
+            return better[0], "delsarte", better[1]
+    return bound, name, None
 
 
 def _programme(d: int, square: float, field: str, degree: int) -> Float64[np.ndarray, " degree"] | None:

@@ -31,6 +31,7 @@ def catalogue(d: int, field: str) -> list[Construction]:
         power = prime_power(q)
         if power:
             found += families.of_prime_power(*power, d)
+    found += families.of_factors(d)
     for m in range(1, d.bit_length() + 1):
         found += families.of_power_of_two(m, d)
     for kind in families.DESIGNS:
@@ -60,6 +61,8 @@ def _all_members(top: int, eps: float) -> Iterator[Construction]:
         yield from families.of_prime_power(p, k, top, eps)
     for m in range(1, top.bit_length() + 1):
         yield from families.of_power_of_two(m, top, eps)
+    for d in range(6, top + 1):
+        yield from families.of_factors(d)
     for kind, (blocks, _, _) in families.DESIGNS.items():
         order = 2
         while blocks(order) <= top:
@@ -94,15 +97,20 @@ def _prime_powers(top: int) -> tuple[tuple[int, int, int], ...]:
 def _roots(d: int) -> set[int]:
     """The q for which a family of prime powers may have a member of dimension d."""
     near = {round(d ** (1 / n)) + shift for n in range(1, d.bit_length() + 1) for shift in (-1, 0, 1, 2)}
-    return {q for q in near | {d, d + 1, 2 * d - 1, 2 * d + 1} if q >= 2}
+    twins = {math.isqrt(2 * d + shift) for shift in (0, 1, 2)}  # (p(p + 2) − 1)/2
+    quartic = {4 * d + shift for shift in (1, -3)} | {(4 * d + shift) // 3 for shift in (-1, 3)}
+    return {q for q in near | twins | quartic | {d, d + 1, 2 * d - 1, 2 * d + 1} if q >= 2}
 
 
 def _orders(kind: str, d: int) -> set[int]:
-    """The orders of designs whose Steiner frame, or its complement, has dimension d: both grow with the order."""
+    """The orders of designs of which a frame or its complement has dimension d: all grow with the order."""
     blocks, points, degree = families.DESIGNS[kind]
     orders = range(2, math.isqrt(6 * d) + 5)
     found = set()
-    for size in (blocks, lambda v: points(v) * (degree(v) + 1) - blocks(v)):
+    sizes = [blocks, lambda v: points(v) * (degree(v) + 1) - blocks(v)]
+    if kind == "triples":  # Tremain's frames
+        sizes += [lambda v: (v + 2) * (v + 3) // 6, lambda v: v * (v + 2) // 3]
+    for size in sizes:
         place = bisect.bisect_left(orders, d, key=size)
         if place < len(orders) and size(orders[place]) == d:
             found.add(orders[place])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 from jaxtyping import Complex128
 
 from contexts.logic.observables import maximal_observable
-from contexts.packing.constructions.galois import GF, galois_field, prime_power, quaternary_trace
+from contexts.packing.constructions.galois import GF, galois_field, prime_power, prime_powers_of, quaternary_trace
 
 
 def unbiased_bases(q: int) -> list[Complex128[np.ndarray, "q q"]]:
@@ -36,6 +37,15 @@ def unbiased_bases(q: int) -> list[Complex128[np.ndarray, "q q"]]:
         square = field.power(everything, 2)
         bases = [omega[(field.trace(field.product(np.array(a), square)) + linear) % p] / math.sqrt(q) for a in range(q)]
     return [*bases, np.eye(q, dtype=complex)]
+
+
+def products_of_bases(d: int) -> Complex128[np.ndarray, "n d"]:
+    """(q + 1) d lines of C^d at 1/√d, q the smallest of the prime powers that d is a product of: unbiased bases.
+
+    The k-th basis is the product of the k-th ones of the factors (Zauner 1999; Klappenecker & Rötteler 2004).
+    """
+    factors = [unbiased_bases(q) for q in prime_powers_of(d)]
+    return np.vstack([reduce(np.kron, bases) for bases in zip(*factors, strict=False)])
 
 
 def unbiased_observables(q: int) -> Complex128[np.ndarray, "bases q q"]:

@@ -4,14 +4,16 @@ At a fixed tolerance ε the number of lines is superadditive and supermultiplica
 
     N(a + b) ≥ N(a) + N(b)      lines in orthogonal spaces (also N(d + 1) ≥ N(d) + 1: it grows with d)
     N(ab)    ≥ N(a) N(b)        u ⊗ v: |⟨u,u'⟩| |⟨v,v'⟩| ≤ ε
-    N_R(2d)  ≥ 2 N_C(d)         u and iu as real vectors: |Re ⟨u,v⟩|, |Im ⟨u,v⟩| ≤ |⟨u,v⟩|, and u ⊥ iu
+    N_R(2d)  ≥ k N_C(d)         u, e^{iπ/k} u, … as real vectors, cos(π/k) ≤ ε: |Re (e^{iφ} ⟨u,v⟩)| ≤ |⟨u,v⟩|
 
-so the best combination of all members of the catalogue up to d is a dynamic programme over dimensions. The third is the
-way of Yang, Zhang, Wen & Feng 2021 (arXiv:2110.06665) from complex to real bases.
+so the best combination of all members of the catalogue up to d is a dynamic programme over dimensions. The third, for
+k = 2 (u ⊥ iu), is the way of Yang, Zhang, Wen & Feng 2021 (arXiv:2110.06665) from complex to real bases; for k = 3 it
+makes the Coxeter-Todd lattice's lines of R^12 out of 126 lines of C^6.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -77,15 +79,18 @@ def _lowest(d: int, n: int, field: str, known: float) -> Construction | None:
     """A buildable combination of at least n lines below the coherence ``known``, if there is one."""
     found = None
     low, high = welch(d, n, field) or 0.0, known * (1 - 1e-9)
+    eps = high
     while high - low > 1e-9 * high:
-        eps = (low + high) / 2 if found is not None else high
         best = _combined(d, _best_steps(d, eps, field, True))
+        if best.n < n and eps == known * (1 - 1e-9):
+            return None
         if best.n >= n and best.buildable:
             found, high = best, best.coherence * (1 - 1e-12)
-        elif found is None:
-            return None
+        elif best.n >= n:  # more lines than can be built
+            high = eps
         else:
             low = eps
+        eps = (low + high) / 2
     return found
 
 
@@ -98,7 +103,7 @@ def _best_steps(top: int, eps: float, field: str, buildable: bool) -> list[Step]
         if c.n > best[c.d] and (c.buildable or not buildable):
             best[c.d], steps[c.d] = float(c.n), Step("member", member=c)
     if field == "real" and top >= 2:
-        _take_real_forms(best, steps, _best_steps(top // 2, eps, "complex", buildable))
+        _take_real_forms(best, steps, _best_steps(top // 2, eps, "complex", buildable), number_of_phases(eps))
     for d in range(2, top + 1):
         half = d // 2
         sums = best[1 : half + 1] + best[d - 1 : d - half - 1 : -1]
@@ -112,16 +117,23 @@ def _best_steps(top: int, eps: float, field: str, buildable: bool) -> list[Step]
     return steps
 
 
-def _take_real_forms(best: Float64[np.ndarray, " dimensions"], steps: list[Step], complex_steps: list[Step]) -> None:
-    """Twice the complex lines of every dimension d in dimension 2d, where that is more than ``best`` holds."""
+def number_of_phases(eps: Number) -> int:
+    """The most k with cos(π/k) ≤ ε, at least 2: so many multiples of a complex vector are lines of R^2 at ε."""
+    return 2 if eps >= 1 else max(2, math.floor(math.pi / math.acos(eps) * (1 + 1e-12)))
+
+
+def _take_real_forms(
+    best: Float64[np.ndarray, " dimensions"], steps: list[Step], complex_steps: list[Step], phases: int
+) -> None:
+    """``phases`` times the complex lines of every dimension d in dimension 2d, where ``best`` holds fewer."""
     counts = [0, 1]
     for d in range(1, len(complex_steps)):
         if d > 1:
             kind, size, member, _ = complex_steps[d]
             rest = counts[d - size] if kind == "sum" else counts[d // size] if kind == "product" else 0
             counts.append(member.n if member else counts[size] + rest if kind == "sum" else counts[size] * rest)
-        if best[2 * d] < 2 * counts[d] < HUGE:
-            best[2 * d], steps[2 * d] = float(2 * counts[d]), Step("real form", steps=complex_steps)
+        if best[2 * d] < phases * counts[d] < HUGE:
+            best[2 * d], steps[2 * d] = float(phases * counts[d]), Step("real form", phases, steps=complex_steps)
 
 
 def _combined(d: int, steps: list[Step]) -> Construction:
@@ -143,11 +155,7 @@ def _leaf(d: int, steps: list[Step]) -> Construction:
     if member is not None:
         return member
     if complex_steps is not None:
-        c = _combined(d // 2, complex_steps)
-        build = partial(_real_form, c.build)
-        return Construction(
-            f"real form of {c.name}", d, 2 * c.n, c.coherence, "real", c.exact, build, c.source, c.quick
-        )
+        return _real_form_of(_combined(d // 2, complex_steps), size)
     a, b = _combined(size, steps), _combined(d // size, steps)
     return Construction(
         f"({a.name}) ⊗ ({b.name})", d, a.n * b.n, max(a.coherence, b.coherence), _field(a, b), a.exact and b.exact,
@@ -192,10 +200,18 @@ def _product(first: Callable[[], np.ndarray], second: Callable[[], np.ndarray]) 
     return np.kron(first(), second())
 
 
-def _real_form(build: Callable[[], np.ndarray]) -> Float64[np.ndarray, "n d"]:
-    """u and iu of every row u, as (Re, Im)."""
+def _real_form_of(c: Construction, phases: int) -> Construction:
+    name = f"real form of {c.name}" + (f", {phases} phases" if phases > 2 else "")
+    coherence = max(c.coherence, math.cos(math.pi / phases) if phases > 2 else 0.0)
+    build = partial(_real_form, c.build, phases)
+    return Construction(name, 2 * c.d, phases * c.n, coherence, "real", c.exact, build, c.source, c.quick)
+
+
+def _real_form(build: Callable[[], np.ndarray], phases: int) -> Float64[np.ndarray, "n d"]:
+    """e^{iπj/k} u for j < k and every row u, as (Re, Im)."""
     lines = build()
-    return np.vstack([np.hstack([lines.real, lines.imag]), np.hstack([-lines.imag, lines.real])])
+    turned = [np.exp(1j * math.pi * j / phases) * lines for j in range(phases)]
+    return np.vstack([np.hstack([part.real, part.imag]) for part in turned])
 
 
 def _copies(d: int, eps: Number, field: str) -> Construction:
@@ -203,10 +219,7 @@ def _copies(d: int, eps: Number, field: str) -> Construction:
     found = [c for size in _just_below(d) for c in catalogue(size, field)]
     if field == "real":
         for size in _just_below(d // 2):
-            for c in catalogue(size, "complex"):
-                name, build = f"real form of {c.name}", partial(_real_form, c.build)
-                twice = Construction(name, 2 * c.d, 2 * c.n, c.coherence, "real", c.exact, build, c.source, c.quick)
-                found.append(twice)
+            found += [_real_form_of(c, number_of_phases(eps)) for c in catalogue(size, "complex")]
     fitting = [c for c in found if c.coherence <= eps * (1 + 1e-12) and c.n < HUGE]
     best = max(fitting, key=lambda c: d // c.d * (c.n - c.d))
     return _sum(d, [(d // best.d, best)], d % best.d) if best.coherence else catalogue(d, "real")[0]

@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from contexts.packing.constructions import characters, codes, frames, two_graphs
+from contexts.packing.constructions import characters, codes, frames, stabilizer, two_graphs
 from contexts.packing.constructions.configurations import LARGEST_TRIPLES
 from contexts.packing.constructions.construction import Construction
-from contexts.packing.constructions.galois import prime_power
+from contexts.packing.constructions.galois import prime_power, prime_powers_of
 from contexts.packing.constructions.matrices import has_hadamard
 
 MOST_LINES = 4000  # of a Gram matrix whose eigenvectors are worth the time
@@ -35,6 +35,12 @@ def of_prime_power(p: int, k: int, top: int, eps: float | None = None) -> Member
             lambda: np.vstack(characters.unbiased_bases(q)), "Wootters & Fields 1989",
         )  # fmt: skip
         yield from _weil(p, q, eps)
+        if k > 1 and (k + 1) * k * math.log10(p) < MOST_DIGITS:
+            yield Construction(
+                f"stabilizer states of {k} {'qubits' if p == 2 else f'qudits of {p} levels'}", q,
+                stabilizer.number_of_stabilizer_states(p, k), 1 / math.sqrt(p), "complex", True,
+                partial(stabilizer.stabilizer_states, p, k), "Gross 2006",
+            )  # fmt: skip
     if 2 <= q - 1 <= top:
         yield from _mixed(p, q, eps)
     if p > 2 and (q + 1) // 2 <= top:
@@ -101,6 +107,13 @@ def _difference_sets(p: int, k: int, top: int) -> Members:
     if k == 1 and q % 4 == 3:
         build = partial(frames.paley_difference_set, q)
         yield from _harmonic(f"the quadratic residues mod {q}", q, (q - 1) // 2, top, build, "Paley 1933")
+    if k == 1 and p > 2 and (v := p * (p + 2)) <= 2 * top + 1 and prime_power(p + 2) == (p + 2, 1):
+        build = partial(frames.twin_prime_difference_set, p)
+        yield from _harmonic(f"the twin primes {p}, {p + 2}", v, (v - 1) // 2, top, build, "Stanton & Sprott 1958")
+    kind = frames.quartic_kind(p) if k == 1 else None
+    if kind is not None:
+        build, size = partial(frames.quartic_difference_set, p), (p - 1) // 4 + (kind == 9)
+        yield from _harmonic(f"the fourth powers mod {p}", p, size, top, build, "Lehmer 1953")
 
 
 def _harmonic(name: str, v: int, size: int, top: int, members: partial, source: str, quick: bool = True) -> Members:
@@ -112,11 +125,26 @@ def _harmonic(name: str, v: int, size: int, top: int, members: partial, source: 
             )  # fmt: skip
 
 
+def of_factors(d: int) -> Members:
+    """Products of unbiased bases, where d is no prime power."""
+    factors = prime_powers_of(d)
+    if len(factors) > 1:
+        n = (factors[0] + 1) * d
+        name, build = "products of unbiased bases", partial(characters.products_of_bases, d)
+        yield Construction(name, d, n, 1 / math.sqrt(d), "complex", True, build, "Zauner 1999", d <= MOST_LINES)
+
+
 def of_power_of_two(m: int, top: int, eps: float | None = None) -> Members:
     """Members of dimension at most ``top`` of the families with parameter 2^m, m ≥ 1."""
     d = 2**m
     if d <= top:
         yield from _binary(d, m, eps)
+        if m > 1 and m * m < MOST_DIGITS * 6:
+            n = stabilizer.number_of_barnes_wall_lines(m)
+            build = partial(stabilizer.barnes_wall, m)
+            yield Construction("Barnes-Wall lattice", d, n, 1 / 2, "real", True, build, "Barnes & Wall 1959")
+            name, build = f"real stabilizer states of {m} qubits", partial(stabilizer.real_stabilizer_states, m)
+            yield Construction(name, d, 2 * n, 1 / math.sqrt(2), "real", True, build, "Barnes & Wall 1959")
         for r in range(1, (m - 1) // 2 + 1):
             if 4**r < d and (r + 2) * m * math.log10(2) < MOST_DIGITS:
                 yield Construction(
@@ -194,6 +222,18 @@ def of_design(kind: str, order: int, top: int) -> Members:
         name = f"complement of the Steiner frame ({kind}, {order})"
         build = partial(frames.complement_of_steiner, kind, order)
         yield Construction(name, n - d, n, _welch(n - d, n), field, True, build, source, quick)
+    if kind == "triples":
+        yield from _tremain(order, top, quick)
+
+
+def _tremain(v: int, top: int, quick: bool) -> Members:
+    d, n = (v + 2) * (v + 3) // 6, (v + 1) * (v + 2) // 2
+    field = "real" if has_hadamard(v + 1) and has_hadamard((v + 1) // 2) else "complex"
+    for size, build in ((d, frames.tremain), (n - d, frames.complement_of_tremain)):
+        if size <= top:
+            name = f"{'' if size == d else 'complement of the '}Tremain frame of {v} points"
+            source = "Fickus, Jasper, Mixon & Peterson 2018"
+            yield Construction(name, size, n, _welch(size, n), field, True, partial(build, v), source, quick)
 
 
 def _welch(d: int, n: int) -> float:

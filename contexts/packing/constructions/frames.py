@@ -35,6 +35,40 @@ def paley_difference_set(p: int) -> tuple[int, Int64[np.ndarray, " k"]]:
     return p, np.array(sorted({x * x % p for x in range(1, p)}))
 
 
+def twin_prime_difference_set(p: int) -> tuple[int, Int64[np.ndarray, " k"]]:
+    """(p(p+2), D), |D| = (v−1)/2, λ = (v−3)/4: multiples of p + 2, and where quadratic characters agree.
+
+    Stanton & Sprott 1958. Raises ``ValueError`` where p and p + 2 are not both prime.
+    """
+    q = p + 2
+    if prime_power(p) != (p, 1) or prime_power(q) != (q, 1) or p < 3:
+        raise ValueError(f"twin primes are needed, got {p} and {q}")
+    x = np.arange(p * q)
+    characters = [np.isin(x % r, np.arange(1, r) ** 2 % r) for r in (p, q)]
+    units = (x % p != 0) & (x % q != 0)
+    return p * q, np.flatnonzero((x % q == 0) | (units & (characters[0] == characters[1])))
+
+
+def quartic_difference_set(p: int) -> tuple[int, Int64[np.ndarray, " k"]]:
+    """(p, the fourth powers) for a prime p = 4x² + 1, x odd; with 0 for p = 4x² + 9 (Lehmer 1953).
+
+    Raises ``ValueError`` for another p.
+    """
+    kind = quartic_kind(p)
+    if kind is None:
+        raise ValueError(f"a prime 4x^2 + 1 or 4x^2 + 9 with x odd is needed, got {p}")
+    powers = {pow(x, 4, p) for x in range(1, p)} | ({0} if kind == 9 else set())
+    return p, np.array(sorted(powers))
+
+
+def quartic_kind(p: int) -> int | None:
+    """1 or 9 where the prime p is 4x² + 1 or 4x² + 9 with x odd, else None."""
+    if prime_power(p) != (p, 1) or p < 13:
+        return None
+    return next((rest for rest in (1, 9) if (p - rest) % 4 == 0 and (x := math.isqrt((p - rest) // 4)) % 2 == 1
+                 and 4 * x * x + rest == p), None)  # fmt: skip
+
+
 def harmonic(v: int, members: Int64[np.ndarray, " k"]) -> Complex128[np.ndarray, "v k"]:
     """v lines of C^k: the characters of Z_v restricted to a set of k members, equiangular if it is a difference set.
 
@@ -73,11 +107,33 @@ def steiner(kind: str, order: int) -> Inexact[np.ndarray, "n d"]:
     r = int(incidence[:, 0].sum())
     real = hadamard(r + 1)
     flat = real if real is not None else np.exp(2j * np.pi * np.outer(np.arange(r + 1), np.arange(r + 1)) / (r + 1))
+    flat = flat * flat[:, :1].conj()  # ones in the first column, which is left out: rows then meet at −1
     vectors = np.zeros((points * (r + 1), blocks), flat.dtype)
     for point in range(points):
         through = np.flatnonzero(incidence[:, point])
         vectors[point * (r + 1) : (point + 1) * (r + 1), through] = flat[:, 1:] / math.sqrt(r)
     return vectors
+
+
+def tremain(v: int) -> Inexact[np.ndarray, "n d"]:
+    """(v+1)(v+2)/2 equiangular lines in (v+2)(v+3)/6 dimensions at 2/(v+3), from triples of v ≡ 1, 3 mod 6 points.
+
+    The Steiner frame of the triples with √2 e_i beside the vectors of point i, and the rows of a Hadamard (real) or
+    Fourier matrix of order v + 1 beside it. Fickus, Jasper, Mixon & Peterson 2018, "Tremain equiangular tight frames".
+    """
+    inside = steiner("triples", v) * math.sqrt((v - 1) / 2)
+    points = np.repeat(np.eye(v), (v + 1) // 2, axis=0) * math.sqrt(2)
+    flat = hadamard(v + 1)
+    if flat is None:
+        flat = np.exp(2j * np.pi * np.outer(np.arange(v + 1), np.arange(v + 1)) / (v + 1))
+    first = np.hstack([inside, points, np.zeros((len(inside), 1))])
+    rest = np.hstack([np.zeros((v + 1, inside.shape[1])), flat[:, 1:] / math.sqrt(2), flat[:, :1] * math.sqrt(3 / 2)])
+    return np.vstack([first, rest]) / math.sqrt((v + 3) / 2)
+
+
+def complement_of_tremain(v: int) -> Inexact[np.ndarray, "n d"]:
+    """:func:`naimark_complement` of :func:`tremain`."""
+    return naimark_complement(tremain(v))
 
 
 def naimark_complement(frame: Inexact[np.ndarray, "n d"]) -> Inexact[np.ndarray, "n rest"]:

@@ -25,6 +25,20 @@ def prime_power(q: int) -> tuple[int, int] | None:
     return (p, k) if q == 1 else None
 
 
+@lru_cache(maxsize=50_000)
+def prime_powers_of(n: int) -> tuple[int, ...]:
+    """The powers of distinct primes whose product n is, smallest first; none for n = 1."""
+    found, p = [], 2
+    while p * p <= n:
+        power = 1
+        while n % p == 0:
+            n, power = n // p, power * p
+        if power > 1:
+            found.append(power)
+        p += 1
+    return tuple(sorted([*found, n] if n > 1 else found))
+
+
 class GF:
     """GF(p^k): ``exp`` (powers of a primitive element), ``log`` (−1 at 0), sums, products and the trace to GF(p)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -26,14 +27,14 @@ def e8() -> Float64[np.ndarray, "120 8"]:
 
 def e7() -> Float64[np.ndarray, "63 7"]:
     """63 lines of R^7 at 1/2: the roots of E8 orthogonal to one."""
-    return _orthogonal_part(e8(), e8()[:1])
+    return orthogonal_part(e8(), e8()[:1])
 
 
 def e6() -> Float64[np.ndarray, "36 6"]:
     """36 lines of R^6 at 1/2: the roots of E8 orthogonal to two that meet at 60 degrees."""
     lines = e8()
     second = np.flatnonzero(np.abs(np.abs(lines @ lines[0]) - 0.5) < 1e-9)[0]
-    return _orthogonal_part(lines, lines[[0, second]])
+    return orthogonal_part(lines, lines[[0, second]])
 
 
 def golay() -> Int64[np.ndarray, "4096 24"]:
@@ -47,6 +48,7 @@ def golay() -> Int64[np.ndarray, "4096 24"]:
     return coefficients @ basis % 2
 
 
+@lru_cache(maxsize=1)
 def leech() -> Float64[np.ndarray, "98280 24"]:
     """98 280 lines of R^24 at 1/2: the shortest vectors of the Leech lattice up to sign, the most possible.
 
@@ -71,7 +73,9 @@ def leech() -> Float64[np.ndarray, "98280 24"]:
         parts.append(block)
     vectors = np.vstack(parts) / math.sqrt(32)
     leading = np.take_along_axis(vectors, np.argmax(vectors != 0, axis=1)[:, None], axis=1)
-    return np.unique(np.round(vectors * np.sign(leading) * math.sqrt(32)), axis=0) / math.sqrt(32)
+    lines = np.unique(np.round(vectors * np.sign(leading) * math.sqrt(32)), axis=0) / math.sqrt(32)
+    lines.flags.writeable = False  # kept for the systems made of it
+    return lines
 
 
 def equiangular_276() -> Float64[np.ndarray, "276 23"]:
@@ -79,23 +83,13 @@ def equiangular_276() -> Float64[np.ndarray, "276 23"]:
 
     Lemmens & Seidel 1973; Conway & Sloane, ch. 10.
     """
-    total, halves, _ = _pairs_of_a_sum()
-    return _in_the_orthogonal_space(halves, total[None, :])
+    total, halves, _ = pairs_of_a_sum()
+    return in_the_orthogonal_space(halves, total[None, :])
 
 
-def equiangular_176() -> Float64[np.ndarray, "176 22"]:
-    """176 equiangular lines of R^22 at 1/5, the most possible: those of :func:`equiangular_276` in a hyperplane.
-
-    It is orthogonal to the part of a Leech vector v of norm 4 with ⟨v, sum⟩ = 2 (its stabiliser is Higman and Sims's
-    group; Lemmens & Seidel 1973).
-    """
-    total, halves, vectors = _pairs_of_a_sum()
-    v = vectors[np.flatnonzero(np.abs(vectors @ total - 2) < 1e-9)[0]]
-    removed = np.vstack([total, v])
-    return _orthogonal_part(halves, removed)
-
-
-def _pairs_of_a_sum() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs_of_a_sum() -> tuple[
+    Float64[np.ndarray, " 24"], Float64[np.ndarray, "halves 24"], Float64[np.ndarray, "vectors 24"]
+]:
     """A sum s of norm 6 of two Leech vectors of norm 4, the unit differences of all pairs with it, all such vectors."""
     lines = leech() * 2  # the usual scale: norm 4, inner products 0, ±1, ±2
     vectors = np.vstack([lines, -lines])
@@ -108,11 +102,16 @@ def _pairs_of_a_sum() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return total, half / np.linalg.norm(half, axis=1, keepdims=True), vectors
 
 
-def _orthogonal_part(lines: np.ndarray, removed: np.ndarray) -> np.ndarray:
-    return _in_the_orthogonal_space(lines[np.abs(lines @ removed.T).max(axis=1) < 1e-9], removed)
+def orthogonal_part(
+    lines: Float64[np.ndarray, "n d"], removed: Float64[np.ndarray, "k d"]
+) -> Float64[np.ndarray, "m less"]:
+    """The lines orthogonal to all rows of ``removed``, in coordinates of the space orthogonal to these."""
+    return in_the_orthogonal_space(lines[np.abs(lines @ removed.T).max(axis=1) < 1e-9], removed)
 
 
-def _in_the_orthogonal_space(lines: np.ndarray, removed: np.ndarray) -> np.ndarray:
+def in_the_orthogonal_space(
+    lines: Float64[np.ndarray, "n d"], removed: Float64[np.ndarray, "k d"]
+) -> Float64[np.ndarray, "n less"]:
     """The same lines in coordinates of the space orthogonal to the rows of ``removed``."""
     basis = np.linalg.svd(removed)[2][len(removed) :]
     return lines @ basis.T

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float64
 
-from contexts.packing.constructions import characters, configurations, lattices, reflections, sic
+from contexts.packing.constructions import characters, configurations, lattices, reflections, sections, sic
 from contexts.packing.constructions.construction import Construction
 from contexts.packing.constructions.galois import prime_power
 
@@ -24,15 +24,6 @@ CONFIGURATIONS: tuple[tuple[int, str, int, float, str, Callable[[], np.ndarray],
     (7, "E7 roots", 63, 1 / 2, "real", lattices.e7, "Korkine & Zolotareff 1873"),
     (8, "E8 roots", 120, 1 / 2, "real", lattices.e8, "Korkine & Zolotareff 1873"),
     (
-        22,
-        "equiangular Leech vectors",
-        176,
-        1 / 5,
-        "real",
-        lattices.equiangular_176,
-        "Lemmens & Seidel 1973",
-    ),
-    (
         23,
         "equiangular Leech vectors",
         276,
@@ -42,6 +33,18 @@ CONFIGURATIONS: tuple[tuple[int, str, int, float, str, Callable[[], np.ndarray],
         "Lemmens & Seidel 1973",
     ),
     (24, "Leech lattice", 98_280, 1 / 2, "real", lattices.leech, "Leech 1967"),
+    *(
+        (d, "laminated lattice", n, 1 / 2, "real", partial(sections.laminated, d), "Conway & Sloane 1982")
+        for d, n in sections.LAMINATED.items()
+    ),
+    *(
+        (d, "tight 7-design's section", n, 1 / 3, "real", partial(sections.thirds, d), "Delsarte et al. 1977")
+        for d, n in sections.THIRDS.items()
+    ),
+    *(
+        (d, "equiangular Leech vectors", n, 1 / 5, "real", partial(sections.fifths, d), "Lemmens & Seidel 1973")
+        for d, n in sections.FIFTHS.items()
+    ),
     (4, "Witting polytope", 40, 1 / math.sqrt(3), "complex", reflections.witting, "Witting 1887"),
     (5, "reflections of G33", 45, 1 / 2, "complex", reflections.burkhardt, "Burkhardt 1890"),
     (6, "reflections of G34", 126, 1 / 2, "complex", reflections.mitchell, "Mitchell 1914"),

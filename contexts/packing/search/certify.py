@@ -16,11 +16,9 @@ import numpy as np
 from jaxtyping import Inexact, Shaped
 
 from contexts.packing.best_known import best_known
-from contexts.packing.bounds.coherence_bounds import best_bound
-from contexts.packing.bounds.delsarte import delsarte_coherence
+from contexts.packing.bounds.delsarte import best_proved_bound
 from contexts.packing.measure.gram import coherence, normalise, upper_blocks
 from contexts.packing.record_tables import TABLES, record
-from contexts.packing.validation import gerzon
 
 DIGITS = 25
 MOST_PAIRS, MOST_ENTRIES = 5000, 400_000  # recomputed exactly: so many pairs, and numbers in them
@@ -44,12 +42,7 @@ def certify(vectors: Shaped[np.ndarray, ...]) -> dict[str, Any]:
     pairs, within = _largest_pairs(unit, value - 1e-9)
     squares = [exact_square(vectors[i], vectors[j]) for i, j in pairs[: max(1, MOST_ENTRIES // d)]]
     exact = max(squares, default=Fraction(0))
-    bound, name = best_bound(d, n, field)
-    proof = None
-    if n > gerzon(d, field) and bound < value * (1 - MATCH):  # a gap that the linear programme may narrow
-        better = delsarte_coherence(d, n, field, bound, value)
-        if better is not None and better[0] > bound * (1 + 1e-12):
-            (bound, proof), name = better, "delsarte"
+    bound, name, proof = best_proved_bound(d, n, field, value)
     row, known = record(d, n, field), best_known(d, n, field)
     return {
         "n": n,
