@@ -101,12 +101,12 @@ def exact_form(value: float) -> str | None:
             most = int(10 ** (11 / (degree + 1)))  # most^(degree + 1) candidates against 13 digits
             found = mpmath.findpoly(mpmath.mpf(value), degree, maxcoeff=most, tol=1e-13)
             if found:
-                shown = [
+                terms = [
                     f"{c:+d}{f' x^{k}' if k else ''}"
                     for k, c in zip(range(len(found) - 1, -1, -1), found, strict=True)
                     if c
                 ]
-                return "root of " + " ".join(shown)
+                return "root of " + " ".join(terms)
     return None
 
 
