@@ -22,19 +22,27 @@ from experiments.studies.atlas.entries import ENTRIES
 from experiments.tasks.text import SHIPPED
 
 SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
+    "algorithmic_information": ("fails", ("windows=4", "streams=800", "characters=120")),
     "backpropagation": ("holds", ("networks=20",)),
     "costs": ("holds", ("lengths=[64, 128, 256]",)),
     "hallucination": ("holds", ("people=60", "days=5", "sentences=150", "steps=10", "repeats=1")),
+    "interference": ("holds", ("windows=4", "phases=9")),
     "intertwined_contexts": ("fails", ("pairs=20",)),
     "lag_system": ("holds", ("width=10", "generations=3", "steps=3", "repeats=1")),
     "likelihood": ("holds", ("fresh=20000", "lengths=[300, 1000, 3000]", "repeats=6")),
     "no_cloning": ("holds", ("states=5", "dimensions=[2, 3]")),
+    "nondeterminism": ("holds", ("batches=[4]", "splits=[16]", "prompts=2", "windows=32", "triples=1000")),
     "positions": ("holds", ("length=512", "dim=16")),
     "quasi_dimensions": ("fails", ("dimensions=[4, 16, 64]",)),
     "residual_stream": ("fails", ("windows=4",)),
+    "rotation": ("holds", ("windows=6",)),
     "scaled_scores": ("fails", ("queries=300", "dimensions=[128]")),
     "softmax_as_born": ("holds", ("draws=20",)),
     "softmax_over_queries": ("fails", ("texts=10",)),
+    "temperature": (
+        "holds",
+        ("temperatures=[0, 0.5, 1, 1.5]", "top_k=[]", "top_p=[0.5]", "prompts=8", "characters=32"),
+    ),
     "token_autoencoder": ("holds", ("starts=40", "settled=10", "solids=[4]")),
     "universal_approximation": ("holds", ("widths=[1, 8, 128]", "uploads=[1, 2]", "depth=4")),
 }
@@ -45,7 +53,7 @@ SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
     """The shared models in small: the same kinds under the same names, trained for a moment on a short text."""
     out = tmp_path_factory.mktemp("models")
-    (out / "text.txt").write_text(SHIPPED["tinyshakespeare"].read_text(encoding="utf-8")[:12000], encoding="utf-8")
+    (out / "text.txt").write_text(SHIPPED["tinyshakespeare"].read_text(encoding="utf-8")[:24000], encoding="utf-8")
     register = {"kind": "unitary", "dim": 16, "layers": 2, "heads": 2, "key_dim": 4, "control": "additive", "ngram": 2,
                 "embedding": 8}  # fmt: skip
     experiment = make_experiment(

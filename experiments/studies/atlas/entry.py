@@ -45,6 +45,16 @@ class Number:
     reference: float | None = None
     unit: str = ""
 
+    @property
+    def lowest(self) -> float:
+        """The lower end of the interval; the value where there is none."""
+        return self.value if self.low is None else self.low
+
+    @property
+    def highest(self) -> float:
+        """The upper end of the interval; the value where there is none."""
+        return self.value if self.high is None else self.high
+
 
 def mean_of(name: str, values: Sequence[float], reference: float | None = None, unit: str = "") -> Number:
     """The mean of what was repeated with its 95 % interval (Student); at least one value."""

@@ -54,10 +54,10 @@ class ResidualStream(Entry):
     def judge(self, found: Found) -> Verdict:
         numbers = [mean_of(f"|ΔE|/|E|, {half(at)}", row) for at, row in enumerate(found["steps"])]
         most, later = max(numbers, key=lambda n: n.value), numbers[1:]
-        high = max(_or(n.high, n.value) for n in numbers)
-        verdict = "holds" if high < SLIGHT else "fails" if _or(most.low, most.value) > SLIGHT else "open"
-        shorter = sum(_or(n.high, n.value) < 1 for n in later)
-        slight = sum(_or(n.high, n.value) < SLIGHT for n in later)
+        high = max(n.highest for n in numbers)
+        verdict = "holds" if high < SLIGHT else "fails" if most.lowest > SLIGHT else "open"
+        shorter = sum(n.highest < 1 for n in later)
+        slight = sum(n.highest < SLIGHT for n in later)
         turned = max(mean_of("", row).value for row in found["turns"])
         mixers = [
             mean_of(f"loss read after mixer {at}" if at else "loss read from |ψ₀⟩", row, unit="nats")
@@ -119,7 +119,3 @@ def between_unitaries(model: UnitaryLM, tokens: Any) -> Shaped[Tensor, "depth ba
         state = rotate(state, theta) @ mixer.mT
         states.append(state)
     return torch.stack(states)
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
