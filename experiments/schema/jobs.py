@@ -45,6 +45,8 @@ ADDED: dict[str, dict[str, Any]] = {
     "text": {"test_fraction": 0.0},
     "transformer": {"front": "token", "ngram": None},
     "lstm": {"front": "token", "ngram": None},
+    "unitary_recurrent": {"around": "identity"},
+    "disambiguation": {"exact": False},
     "ngram": {"smoothing": "add_k", "discount": None},
     **{
         kind: {"blocks": None, "qk_norm": False}

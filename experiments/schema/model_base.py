@@ -51,6 +51,11 @@ class ModelConfig(Kind):
     """Overrides `training.optimizer` field by field."""
 
     @property
+    def claims_nothing_quantum(self) -> bool:
+        """:attr:`classical`, or made so by its fields."""
+        return self.classical
+
+    @property
     def states(self) -> int | None:
         """Dimensions, or states, of all that the model carries from token to token; None where that is real numbers of
         any precision, or the whole text."""

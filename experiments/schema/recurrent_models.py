@@ -80,9 +80,15 @@ class RecurrentModel(BornReadout):
     """Length of the control's token embeddings."""
     init_scale: NonNegative = 1.0
     """How far from the identity the unitaries start."""
+    around: Literal["identity", "displacements"] = "identity"
+    """What the unitaries of a table start around: `displacements` are X^q Z^p of Z_dim × Z_dim for the dim² tokens of a
+    task whose clues add up so (disambiguation)."""
 
     def clashes(self) -> Iterator[Clash]:
         yield from super().clashes()
+        if self.around == "displacements" and (self.transition, self.field) != ("table", "complex"):
+            got = f"transition: {self.transition}, field: {self.field}; remove around"
+            yield "around", "transition: table and field: complex beside it", got, ("transition", "field")
         for name, value, owner in (
             ("factors", self.factors, "householder"),
             ("generators", self.generators, "cayley"),
@@ -220,6 +226,10 @@ class InstrumentModel(ModelConfig):
     """Share of every coherence lost after each token; 1 is the classical twin."""
     floor: bool = False
     """A learned depolarising channel before the readout."""
+
+    @property
+    def claims_nothing_quantum(self) -> bool:
+        return self.dephasing == 1  # a hidden Markov model
 
     @property
     def states(self) -> int | None:

@@ -176,6 +176,14 @@ class DisambiguationTask(SequenceTask):
     """Clues of the longest training sequence; lengths are uniform from 1 on."""
     test_length: PositiveInt | None = None
     """Clues of a test sequence; null is four times `length`."""
+    exact: bool = False
+    """With one clue: the validation split is every clue with every answer as often as it is likely, so that losses
+    have no error of sampling, and a batch of at least as many sequences is all of them (dim³ (dim + 1))."""
+
+    def clashes(self) -> Iterator[Clash]:
+        yield from super().clashes()
+        if self.exact and self.length != 1:
+            yield "exact", "length: 1 beside it", f"length: {self.length}; set exact: false", ("length",)
 
     def filled(self, folder: object) -> dict[str, object]:
         return {"test_length": 4 * self.length} if self.test_length is None else {}

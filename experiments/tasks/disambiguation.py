@@ -21,8 +21,13 @@ from jaxtyping import Float, Integer
 from experiments.tasks.sequences import SequenceTask, uniform
 
 
-def disambiguation(name: str, dim: int, length: int, test_length: int, seed: int, validation: int) -> SequenceTask:
-    """Uniform clues from Z_N × Z_N with N = ``dim``; the target at every position is one answer to "which sense?"."""
+def disambiguation(
+    name: str, dim: int, length: int, test_length: int, seed: int, validation: int, exact: bool = False
+) -> SequenceTask:
+    """Uniform clues from Z_N × Z_N with N = ``dim``; the target at every position is one answer to "which sense?".
+
+    ``exact``: of one clue, every clue with every answer N(N+1)·P(w | v) times is the whole task.
+    """
     senses = dim * dim
 
     def draw(rows: np.ndarray, width: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -35,13 +40,21 @@ def disambiguation(name: str, dim: int, length: int, test_length: int, seed: int
     return SequenceTask(
         name, "disambiguation", [f"{q}.{p}" for q in range(dim) for p in range(dim)], draw, (1, length),
         {f"length {test_length}": (test_length, test_length)}, chance, least(dim), guess, seed=seed,
-        validation=validation, metric="val_nats",
+        validation=validation, metric="val_nats", whole=every_answer(dim) if exact else None,
+        bounds={f"exact, with {dim} dimensions": least(dim)} if exact else {},
         notes=[
             f"{senses} senses. A complex register of dimension {dim} reaches the lowest loss; logits affine in a state "
             f"of dimension d cannot for d < {senses - 1}.",
             f"The likeliest answer is right with probability 1/{dim}, for every model.",
         ],
     )  # fmt: skip
+
+
+def every_answer(dim: int) -> tuple[Integer[np.ndarray, "rows 1"], Integer[np.ndarray, "rows 1"]]:
+    """Every clue with every answer as often as it is likely: N + 1 times the sense itself, once each other one."""
+    sense, answer = np.nonzero(answers(dim))
+    times = np.where(sense == answer, dim + 1, 1)
+    return np.repeat(sense, times)[:, None], np.repeat(answer, times)[:, None]
 
 
 def where(clues: Integer[np.ndarray, "*batch time"], dim: int) -> Integer[np.ndarray, "*batch time"]:

@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor, nn
 
 from qattn.core import orthogonal_maps
@@ -36,6 +36,18 @@ def haar(
 ) -> Shaped[Tensor, "dim dim"]:
     """One unitary (orthogonal) matrix from the Haar measure (Mezzadri, Notices AMS 54, 592, 2007)."""
     return orthonormal_columns(as_field(torch.randn(dim, dim, _parts(field), generator=generator, dtype=dtype)))
+
+
+def displacements(dim: int, dtype: torch.dtype = torch.complex128) -> Complex[Tensor, "{dim}*{dim} {dim} {dim}"]:
+    """X^q Z^p, number q·dim + p, of the discrete phase space Z_N × Z_N: X|j⟩ = |j+1⟩, Z|j⟩ = e^{2πij/N}|j⟩ (Weyl 1927).
+
+    They compose like their indices, up to a phase.
+    """
+    place = torch.arange(dim)
+    shifted = torch.stack([torch.eye(dim, dtype=torch.float64).roll(q, 0) for q in range(dim)])
+    turns = 2 * math.pi / dim * torch.outer(place, place).double()
+    phases = torch.polar(torch.ones_like(turns), turns)
+    return (shifted[:, None] * phases[:, None, :]).flatten(0, 1).to(dtype)
 
 
 def isometry_defect(matrix: Shaped[Tensor, "*batch rows columns"]) -> float:

@@ -9,6 +9,7 @@ fresh run, so Holevo's bound limits one reading alone.) A model with a register 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,7 @@ class RecurrentConfig:
     vocab, dim, field: outcomes, dimension, complex or real; factors: reflections a token (householder); generators:
     shared Hamiltonians (cayley); temperature: of the relaxation (permutation); control, ngram, hidden, embedding: what
     sets the reflections; readout, rank, floor: the measurement (or, to compare with, ``softmax``); init_scale: distance
-    of the start from the identity.
+    of the start from the identity, or, of a table ``around`` ``displacements``, from X^q Z^p for token q·dim + p.
     """
 
     vocab: int
@@ -53,6 +54,7 @@ class RecurrentConfig:
     rank: int = 4
     floor: bool = True
     init_scale: float = 1.0
+    around: str = "identity"
 
     def __post_init__(self) -> None:
         for name in ("vocab", "dim", "factors", "generators", "ngram", "hidden", "embedding", "rank"):
@@ -62,6 +64,12 @@ class RecurrentConfig:
             raise ValueError(f"transition must be one of {', '.join(TRANSITIONS)}, got {self.transition!r}")
         if self.transition == "stochastic" and self.readout not in ("povm", "projective"):
             raise ValueError(f"probabilities need a povm or projective readout, got {self.readout!r}")
+        if self.around not in ("identity", "displacements"):
+            raise ValueError(f"around must be 'identity' or 'displacements', got {self.around!r}")
+        if self.around == "displacements" and (self.transition, self.field) != ("table", "complex"):
+            raise ValueError("a start around the displacements is for transition table and field complex")
+        if self.around == "displacements" and self.vocab != self.dim**2:
+            raise ValueError(f"displacements are dim² = {self.dim**2} unitaries, one per token, got vocab {self.vocab}")
         if not self.temperature > 0:
             raise ValueError(f"temperature must be positive, got {self.temperature}")
 
@@ -99,8 +107,23 @@ class UnitaryRecurrentLM(RegisterLM):
             self.transition = Permutations(c.vocab, c.dim, c.temperature, generator=generator)
         else:
             tables = {"table": Table, "linear": Linear, "stochastic": Stochastic}
-            self.transition = tables[c.transition](c.vocab, c.dim, c.field, c.init_scale, generator=generator)
+            kind = tables[c.transition]
+            self.transition = kind(c.vocab, c.dim, c.field, c.init_scale, c.around, generator=generator)
         self.make_register(c.dim, c.vocab, c.field, c.readout, c.rank, c.floor, generator)
+        if c.around == "displacements" and c.readout == "povm":
+            self._measure_the_orbit()
+
+    @torch.no_grad()
+    def _measure_the_orbit(self) -> None:
+        """Start with E_w = |ψ_w⟩⟨ψ_w|/D of the states ψ_w = U(w)ψ₀ that one token leads to, a measurement for every ψ₀.
+
+        At ``init_scale`` 0 states and measurement are then orbits of one vector, and a loss that treats all tokens
+        alike keeps them so: what is searched is the fiducial vector alone.
+        """
+        orbit = (self.transition.unitaries() @ self.prepare()).conj() / math.sqrt(self.config.dim)
+        rows = torch.zeros(self.config.rank, *orbit.shape, dtype=orbit.dtype)
+        rows[0] = orbit
+        self.readout.isometry.raw.copy_(torch.view_as_real(rows.flatten(0, 1)))
 
     @property
     def strict(self) -> bool:  # type: ignore[override]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from qattn.core.parametrization_cache import cacheable
 from qattn.core.states import normalize
-from qattn.core.unitaries import Field, Mixers, as_field
+from qattn.core.unitaries import Field, Mixers, as_field, displacements
 from qattn.lm import unitary_scan
 from qattn.lm.token_ids import expect_tokens
 
@@ -65,11 +65,27 @@ class LookupTransition(nn.Module):
 
 
 class Table(LookupTransition):
-    """A free unitary a token: V·D² numbers (twice that in the complex field), the unique QR factors of `Mixers`."""
+    """A free unitary a token: V·D² numbers (twice that in the complex field), the unique QR factors of `Mixers`.
 
-    def __init__(self, vocab: int, dim: int, field: Field, init_scale: float, *, generator: torch.Generator) -> None:
+    They start ``init_scale`` away from the identity, or from the ``displacements`` of Z_D × Z_D, one for each token.
+    """
+
+    def __init__(
+        self,
+        vocab: int,
+        dim: int,
+        field: Field,
+        init_scale: float,
+        around: str = "identity",
+        *,
+        generator: torch.Generator,
+    ) -> None:
         super().__init__()
         self.entries = Mixers(vocab, dim, field, init_scale, generator=generator)
+        if around == "displacements":
+            with torch.no_grad():
+                moved = displacements(dim) - torch.eye(dim)
+                self.entries.raw.add_(torch.view_as_real(moved))
 
     def unitaries(self) -> Shaped[Tensor, "vocab dim dim"]:
         return self.entries()

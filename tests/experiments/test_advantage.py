@@ -15,6 +15,7 @@ from experiments.report.memory import bounded, memory
 from experiments.schema import load_experiment
 from experiments.schema.jobs import jobs
 from experiments.stats.compare import summarise
+from experiments.tasks.disambiguation import answers, disambiguation, least
 from experiments.tasks.periodic import accepts, dimensions, multipliers, periodic
 from experiments.tasks.random_access import all_strings, one_bit, one_qubit, random_access, see_saw, success
 from experiments.tasks.renewal import (
@@ -28,6 +29,7 @@ from experiments.tasks.renewal import (
     statistical_memory,
     survival,
 )
+from qattn.core.unitaries import displacements
 from qattn.lm.instrument import InstrumentConfig, InstrumentLM
 from qattn.lm.recurrent import RecurrentConfig, UnitaryRecurrentLM
 
@@ -215,3 +217,58 @@ def test_the_report_opens_with_the_result_against_memory_where_there_are_theorem
     lines = {tuple(line.get_ydata()) for line in panel.lines if line.get_linestyle() == "-" and len(line.get_xdata())}
     assert {(0.85,), (0.75, 1.0)} <= lines
     assert bounded(summarise(runs, {"code": facts | {"bounds": {}}}, {}, "codes")) == []
+
+
+def test_the_exact_senses_are_every_answer_as_often_as_it_is_likely() -> None:
+    inputs, targets = disambiguation("senses", 3, 1, 1, 0, 10, exact=True).batch(108, torch.Generator())
+    counts = torch.zeros(9, 9).index_put_((inputs[:, 0], targets[:, 0]), torch.ones(len(inputs)), accumulate=True)
+    np.testing.assert_allclose(counts.numpy() / counts.numpy().sum(1, keepdims=True), answers(3), rtol=1e-6)
+
+
+def test_displacements_compose_as_their_indices_add_up_to_a_phase() -> None:
+    """Weyl's relation ZX = ωXZ, and the commutator is the symplectic form."""
+    n = 3
+    moves = displacements(n)
+    omega = np.exp(2j * np.pi / n)
+    x, z = moves[n], moves[1]
+    torch.testing.assert_close(z @ x, omega * x @ z)
+    for a in range(n * n):
+        for b in range(n * n):
+            c = (a // n + b // n) % n * n + (a % n + b % n) % n
+            assert abs(torch.trace(moves[c].mH @ moves[a] @ moves[b])) == pytest.approx(n)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_around_the_displacements_a_register_measures_its_own_orbit_and_a_fiducial_makes_it_exact(rank: int) -> None:
+    """With the Hesse SIC's vector (0, 1, −1)/√2 for N = 3 (Zauner 1999; Renes et al. 2004) nothing is left to learn."""
+    config = RecurrentConfig(
+        vocab=9, dim=3, transition="table", rank=rank, floor=False, init_scale=0.0, around="displacements"
+    )
+    model = UnitaryRecurrentLM(config, torch.Generator().manual_seed(5)).double()
+    task = disambiguation("senses", 3, 1, 1, 0, 10, exact=True)
+    assert model.completeness() < 1e-6  # the orbit of any start
+    assert evaluate(model, task.windows()) > least(3) + 1e-3
+    with torch.no_grad():
+        model.psi.copy_(torch.tensor([[0.0, 0], [1, 0], [-1, 0]]))
+    model._measure_the_orbit()
+    assert evaluate(model, task.windows()) == pytest.approx(least(3), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vocab": 8}, r"displacements are dim² = 9 unitaries, one per token, got vocab 8"),
+        ({"field": "real"}, r"is for transition table and field complex"),
+        ({"around": "origin"}, r"around must be 'identity' or 'displacements', got 'origin'"),
+    ],
+)
+def test_a_start_around_displacements_that_do_not_fit_is_refused(change: dict[str, object], said: str) -> None:
+    fitting = {"vocab": 9, "dim": 3, "transition": "table", "around": "displacements"}
+    with pytest.raises(ValueError, match=said):
+        RecurrentConfig(**fitting | change)
+
+
+def test_a_hidden_quantum_markov_model_without_coherence_counts_as_classical() -> None:
+    experiment = load_experiment("advantage")
+    assert experiment.models["tick automaton 2"].claims_nothing_quantum
+    assert not experiment.models["tick qubit"].claims_nothing_quantum
