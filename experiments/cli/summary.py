@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,7 @@ def published(experiment: Experiment) -> list[dict[str, Any]]:
     Runs of another configuration of the same names are left out.
     """
     from experiments.lm.results_schema import finished_runs
-    from experiments.runs.json_files import read_record
+    from experiments.runs.json_files import by_first_version, read_record
     from experiments.schema.jobs import identities
     from experiments.stats.published import against_published
 
@@ -67,6 +68,8 @@ def published(experiment: Experiment) -> list[dict[str, Any]]:
     held = record.get("identity") if record else None
     same = set(held.items()) & set(identities(experiment).items()) if isinstance(held, dict) else set()
     known = {part for part, _ in same}
+    if record and not known and by_first_version(marker):
+        print(f"qattn: {folder}: its runs are of qattn 0.1.0, whose figures are not set beside these", file=sys.stderr)
     runs = [run for run in finished_runs(folder) if f"model {run['model']} on task {run['task']}" in known]
     stated = [entry.model_dump() for entry in experiment.comparison.published]
     alone, level = len(experiment.tasks) == 1, experiment.comparison.confidence

@@ -2,7 +2,8 @@
 
 :class:`LanguageModel` is what every kind has. The others are what some kinds have beside it; the training loop, the
 audit, the tasks and the checkpoints ask for them by ``isinstance`` and for nothing else. A model need not import this:
-having the members is enough. ``tests/contract`` holds every registered kind to it.
+having the members is enough. :mod:`~experiments.lm.contract_checks` puts a model to the test; ``tests/contract`` does
+so with every registered kind.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from experiments.located.yaml_dump import config_text
 from experiments.report import write
 from experiments.runs.claim import claimed
 from experiments.runs.environment import describe
-from experiments.runs.json_files import read_record, write_record
+from experiments.runs.json_files import by_first_version, read_record, write_record
 from experiments.runs.progress import Progress
 from experiments.runs.run_folder import RunFolder
 from experiments.schema import Experiment, Job
@@ -228,6 +228,11 @@ def _same(out: Path, held: Mapping[str, Any], asked: dict[str, str]) -> None:
     other += [f"{part} is in the folder but not asked for" for part in parts if part not in asked]
     if "training.search" in asked and "training.search" not in parts:
         other.append("training.search is new")
+    if (other or not parts) and by_first_version(out / OURS):
+        raise UserError(
+            f"{out} holds the experiment '{held.get('name')}' of qattn 0.1.0, which this version reports and samples "
+            "from but does not continue; choose another --out, or --fresh to start over and delete its runs"
+        )
     if other or not parts:
         what = f" ({', '.join(other[:2])}{' and more' if len(other) > 2 else ''})" if other else ""
         raise UserError(

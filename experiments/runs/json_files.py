@@ -65,6 +65,12 @@ def read_record(
     return record
 
 
+def by_first_version(path: Path) -> bool:
+    """Is a record one of qattn 0.1.0, which wrote no checksums? Raises :class:`UserError` as :func:`read_json`."""
+    record = read_json(path)
+    return isinstance(record, dict) and CHECKSUM not in record
+
+
 def checksum(text: str) -> str:
     """The SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import psutil
 import pytest
 from filelock import FileLock
 
+from experiments.cli.summary import published
 from experiments.errors import UserError
 from experiments.lm.engine import plan, run_experiment, summary
 from experiments.lm.run import folder_name, identity_in, run_job
@@ -98,6 +100,22 @@ def test_another_configuration_is_refused_and_fresh_starts_over(tmp_path: Path) 
         run_experiment(longer, out=out)
     assert run_experiment(longer, out=out, fresh=True) == 0
     assert len(list((out / "runs").iterdir())) == 2
+
+
+def test_an_experiment_of_the_first_version_is_refused_by_name_and_opens(trained: Path, tmp_path: Path, capsys) -> None:
+    """Its runs had other identities, and its records no checksums."""
+    out = tmp_path / "out"
+    shutil.copytree(trained / "out", out)
+    record = json.loads((out / "experiment.json").read_text(encoding="utf-8"))
+    del record["sha256"]
+    record["identity"] = dict.fromkeys(record["identity"], "0" * 12)
+    (out / "experiment.json").write_text(json.dumps(record), encoding="utf-8")
+    tiny = experiment(tmp_path)
+    with pytest.raises(UserError, match=r"the experiment 'tiny' of qattn 0\.1\.0, which this version reports"):
+        run_experiment(tiny, out=out)
+    stated = {"output": tiny.output.model_copy(update={"dir": str(out)})}
+    assert published(replace(tiny, **stated)) == []
+    assert "its runs are of qattn 0.1.0" in capsys.readouterr().err
 
 
 def test_fresh_deletes_nothing_for_an_experiment_that_cannot_start(trained: Path, tmp_path: Path) -> None:

@@ -119,6 +119,18 @@ def test_packages_break_in_one_sentence(
     assert registry.why_not("unknown") == ""
 
 
+def test_the_example_model_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As its author would test it."""
+    import torch
+
+    from experiments.lm.contract_checks import check_language_model
+
+    monkeypatch.syspath_prepend(EXAMPLE)
+    from qattn_example.gru import GRU
+
+    check_language_model(GRU(7, 5, torch.Generator().manual_seed(0)).double().eval(), vocab=7)
+
+
 @pytest.fixture
 def own_kind() -> Iterator[type[ModelConfig]]:
     """A kind that only this process knows, forgotten afterwards."""
