@@ -34,9 +34,12 @@ def scaling(laws: Sequence[Mapping[str, Any]], tasks: Tasks, look: Mapping[str, 
     rows = 2 if divided else 1
     figure = Figure(figsize=(2.9 * len(columns) + 0.6, 0.7 + 3.2 * rows), layout="constrained")
     panels = figure.subplots(rows, len(columns), squeeze=False, sharey="row", sharex=True)
+    sizes = _sizes(laws, tasks)
     for panel in panels.flat:
         dress(panel)
         panel.set_xscale("log")
+        panel.set_xticks(sizes, [_count(size) for size in sizes])
+        panel.minorticks_off()
     for place, (tokens, names) in enumerate(columns):
         _losses(panels[0][place], laws, names, tasks, look, tokens)
         panels[0][place].set_title(f"{_count(tokens)} training tokens", loc="left", size=10, color=INK)
@@ -61,6 +64,18 @@ def _by_tokens(names: Sequence[str], tasks: Tasks) -> dict[float, list[str]]:
     for name in names:
         seen = (entry["tokens_seen"] for entry in tasks[name]["models"].values() if entry["tokens_seen"])
         found.setdefault(float(next(seen, 0)), []).append(name)
+    return found
+
+
+def _sizes(laws: Sequence[Mapping[str, Any]], tasks: Tasks) -> list[float]:
+    """One of the models' sizes for each task, of those within a tenth of one another the first."""
+    found: list[float] = []
+    models = [law["model"] for law in laws]
+    entries = [tasks[task]["models"][model] for task in laws[0]["tasks"] for model in models
+               if model in tasks[task]["models"]]  # fmt: skip
+    for size in sorted(float(entry["parameters"]) for entry in entries if entry["parameters"]):
+        if not found or size > 1.1 * found[-1]:
+            found.append(size)
     return found
 
 
