@@ -29,6 +29,7 @@ packing = typer.Typer(
 
 
 packing.command()(packing_vectors.recognise)
+packing.command()(packing_vectors.table)
 
 
 class FieldName(StrEnum):

@@ -1,15 +1,24 @@
-"""``qattn packing recognise``: verbs that take a file of vectors and say what they are."""
+"""``qattn packing recognise`` and ``table``: what given lines are, and the best packings cell by cell."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from experiments.cli.options import JsonOption, print_json
-from experiments.errors import blame
+from experiments.cli.options import (
+    FreshOption,
+    JsonOption,
+    OutOption,
+    ResumeOption,
+    WorkersOption,
+    check_resume,
+    check_workers,
+    print_json,
+)
+from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
     from contexts.packing.measure.recognise import Recognition
@@ -51,3 +60,42 @@ def _show(found: Recognition) -> None:
         print("not decided: a construction has the same angles, but no isometry was found")
     elif not found.classes:
         print("not recognised")
+
+
+def table(
+    d: Annotated[str, typer.Option(metavar="RANGE", help="Dimensions: 3 or 3-5.")],
+    n: Annotated[str, typer.Option(metavar="RANGE", help="Numbers of lines: 9 or 6-20.")],
+    field: Annotated[Literal["real", "complex"], typer.Option(help="Vectors of R^d or C^d.")] = "complex",
+    seconds: Annotated[float, typer.Option(help="CPU time per cell at most.")] = 60.0,
+    rounds: Annotated[int | None, typer.Option(help="Rounds per cell at most: then the seed alone decides.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random number.")] = 0,
+    out: OutOption = None,
+    resume: ResumeOption = False,
+    fresh: FreshOption = False,
+    workers: WorkersOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fill a table with the best packings at hand: vectors, certificates, proved bounds, dates; repeating it continues.
+
+    Example: `qattn packing table --d 3 --n 6-8 --seconds 2 --out runs/packing_table`
+    """
+    from experiments.studies.packing import packing_table
+
+    check_resume(resume, fresh)
+    cells = packing_table.cells(field, _numbers("--d", d), _numbers("--n", n))
+    place = out or Path("runs", "packing_table")
+    budget: dict[str, Any] = {"seconds": seconds, "rounds": rounds, "seed": seed}
+    result = packing_table.run_table(cells, place, fresh=fresh, workers=check_workers(workers), **budget)
+    if as_json:
+        print_json(result)
+    else:
+        packing_table.show_table(result)
+
+
+def _numbers(option: str, text: str) -> range:
+    """A range like 3-5, or one number; raises :class:`UserError` for another text."""
+    first, _, last = text.partition("-")
+    last = last or first
+    if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit()) or int(first) > int(last):
+        raise UserError(f"{option} {text}: expected a number or a range like 3-5")
+    return range(int(first), int(last) + 1)

@@ -142,7 +142,8 @@ def of_power_of_two(m: int, top: int, eps: float | None = None) -> Members:
         if m > 1 and m * m < MOST_DIGITS * 6:
             n = stabilizer.number_of_barnes_wall_lines(m)
             build = partial(stabilizer.barnes_wall, m)
-            yield Construction("Barnes-Wall lattice", d, n, 1 / 2, "real", True, build, "Barnes & Wall 1959")
+            if m > 3:  # before, D4 and E8, which have names of their own
+                yield Construction("Barnes-Wall lattice", d, n, 1 / 2, "real", True, build, "Barnes & Wall 1959")
             name, build = f"real stabilizer states of {m} qubits", partial(stabilizer.real_stabilizer_states, m)
             yield Construction(name, d, 2 * n, 1 / math.sqrt(2), "real", True, build, "Barnes & Wall 1959")
         for r in range(1, (m - 1) // 2 + 1):
