@@ -25,6 +25,7 @@ from jaxtyping import Complex128
 from contexts.packing.measure.gram import coherence
 from contexts.packing.search.certify import certify
 from contexts.packing.search.solve import solve
+from contexts.packing.validation import Field
 from experiments.errors import UserError
 from experiments.runs.atomic_files import write_text
 from experiments.runs.parts import Make, parts_of
@@ -38,7 +39,7 @@ KEYS = (
 MOST = 200_000  # numbers in a packing: more do not belong in a table
 
 
-def cells(field: str, dimensions: Sequence[int], lines: Sequence[int]) -> list[Size]:
+def cells(field: Field, dimensions: Sequence[int], lines: Sequence[int]) -> list[Size]:
     """The cells of these dimensions and numbers of lines with n > d + 1: up to there a simplex is the answer.
 
     Raises :class:`UserError` where none is left, or one is too large.
