@@ -340,11 +340,11 @@ def train(task: Any = "bank", seed: int = 0, **settings: Any) -> dict[str, Any]:
 
 
 def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> dict[str, Any]:
-    """Write the Greechie diagram to ``file``; ``state`` is 'any' or the names of a two-valued state's true atoms.
+    """Write the Greechie diagram to ``file`` (``.tex``: TikZ); ``state`` is 'any' or the names of a state's true atoms.
 
     Raises ValueError for atoms that are not the true ones of a two-valued state.
     """
-    from contexts.hypergraphs import drawing
+    from contexts.hypergraphs import drawing, tikz
 
     h = get(source)
     mask = None
@@ -359,5 +359,8 @@ def draw(source: Hypergraph | str | Path, file: str | Path, state: str = "") -> 
         if not valuations.is_state(h, chosen):
             raise ValueError(f"({', '.join(chosen)}) are not the true atoms of a two-valued state")
         mask = sum(1 << h.index[v] for v in set(chosen))
-    drawing.save(drawing.greechie(h, mask), file)
+    if Path(file).suffix.lower() == ".tex":
+        Path(file).write_text(tikz.tikz(h, mask), encoding="utf-8")
+    else:
+        drawing.save(drawing.greechie(h, mask), file)
     return {"file": str(file), "true": list(valuations.true_atoms(h, mask)) if mask is not None else []}

@@ -1,7 +1,7 @@
 """Greechie diagrams of hypergraphs and heat maps of commutators, as matplotlib figures (no pyplot, no global state).
 
-A context is a straight line or smooth curve through its atoms; intertwining atoms carry a ring; a two-valued state
-fills its true atoms. The layout is found by stress minimisation, so that rings of contexts come out round.
+A context is a straight line or smooth curve through its atoms, told from others by colour and by style; intertwining
+atoms carry a ring; a two-valued state fills its true atoms. Where the atoms lie: :mod:`contexts.hypergraphs.layout`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 from jaxtyping import Real
 
 from contexts.hypergraphs.hypergraph import Hypergraph
+from contexts.hypergraphs.layout import clearance, curve, layout, line_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +25,20 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#666666")
 
 
+STYLES = ("-", (0, (7.0, 2.0)), (0, (7.0, 2.0, 1.5, 2.0)), (0, (1.5, 1.5)))
+"""Line styles, changed after all colours were used: no two of the first 32 contexts are drawn alike."""
+
+FOREIGN = 6.5
+"""Points between an atom's centre and a line that is not through it, at least, as far as ``LARGEST`` allows."""
+
+LARGEST = 24.0
+"""Inches of the largest picture."""
+
 CLEARANCE = 9.0
 """Points from an atom's centre to its name: more than the ring's radius with its line, 6."""
+
+POINTS_PER_INCH = 72 * 0.7
+"""Points per inch of the picture and unit of :func:`clearance`, margins and title taken off."""
 
 LABEL_WIDTH = 24
 """Characters of a heat map's label on one line."""
@@ -70,6 +82,7 @@ def greechie(
     place = dict(positions) if positions is not None else layout(h)
     names = len(h.vertices) <= 80
     size = float(np.clip(3.5 + 0.09 * len(h.vertices), 4, 11))
+    size = max(size, min(LARGEST, FOREIGN / (POINTS_PER_INCH * max(clearance(h, place), 1e-9))))
     figure = Figure(figsize=(size, size), layout="constrained")
     axes = figure.subplots()
     axes.set_aspect("equal")
@@ -77,7 +90,7 @@ def greechie(
     lines = [line_order(context, place) for context in h.contexts]
     for number, line in enumerate(lines):
         points = curve(np.array([place[v] for v in line]))
-        axes.plot(*points.T, color=COLOURS[number % len(COLOURS)], lw=2, zorder=1, solid_capstyle="round")
+        axes.plot(*points.T, color=COLOURS[number % len(COLOURS)], ls=style(number), lw=2, zorder=1)
     for a, b in h.exclusive_pairs:
         axes.plot(*np.array([place[a], place[b]]).T, color="#999999", lw=1, ls="--", zorder=0)
     shared = set(h.intertwining)
@@ -102,6 +115,11 @@ def greechie(
     return figure
 
 
+def style(number: int) -> str | tuple[int, tuple[float, ...]]:
+    """The line style of context ``number`` (from 0)."""
+    return STYLES[number // len(COLOURS) % len(STYLES)]
+
+
 def _clear_side(vertex: str, lines: Sequence[Sequence[str]], place: Mapping[str, tuple[float, float]]) -> np.ndarray:
     """A unit direction away from the lines that pass through an atom: where its name disturbs least."""
     steps = [
@@ -119,94 +137,6 @@ def _clear_side(vertex: str, lines: Sequence[Sequence[str]], place: Mapping[str,
         away *= 1 if away[0] > 0 else -1
         away = away + 0.4 * units[0]
     return away / np.linalg.norm(away)
-
-
-def layout(h: Hypergraph) -> dict[str, tuple[float, float]]:
-    """Positions of the atoms: a star's shared atom in the middle, otherwise least stress along the contexts' lines.
-
-    Deterministic. Two rounds: atoms of one context first attract each other all alike, then in the order of their line.
-    """
-    star = _star(h)
-    if star is not None:
-        return star
-    place: dict[str, np.ndarray] | None = None
-    for _ in range(2):
-        lines = nx.Graph()
-        lines.add_nodes_from(h.vertices)
-        for context in h.contexts:
-            ordered = line_order(context, place) if place else _ends_shared(h, context)
-            lines.add_edges_from(pairwise(ordered))
-        lines.add_edges_from(h.exclusive_pairs, length=1.5)
-        place = _stress(lines, place)
-    return {v: (float(p[0]), float(p[1])) for v, p in (place or {}).items()}
-
-
-def _star(h: Hypergraph) -> dict[str, tuple[float, float]] | None:
-    """All contexts through one atom and otherwise disjoint (Fig. 1 of the paper): straight spokes through the
-    centre."""
-    if (
-        len(h.intertwining) != 1
-        or len(h.contexts) < 2
-        or h.exclusive_pairs
-        or len(h.contexts) != h.multiplicity[h.intertwining[0]]
-    ):
-        return None
-    centre = h.intertwining[0]
-    place = {centre: (0.0, 0.0)}
-    for k, context in enumerate(h.contexts):
-        angle = (
-            np.pi / 2 - 2 * np.pi * k / len(h.contexts) if len(h.contexts) > 2 else np.pi / 2 - np.pi * (k - 0.5) / 2
-        )
-        for step, vertex in enumerate((v for v in context if v != centre), start=1):
-            place[vertex] = (step * float(np.cos(angle)), step * float(np.sin(angle)))
-    return place if len(place) == len(h.vertices) else None
-
-
-def _stress(graph: nx.Graph, start: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:
-    """Kamada–Kawai by component, components side by side."""
-    result: dict[str, np.ndarray] = {}
-    offset = 0.0
-    for part in sorted(nx.connected_components(graph), key=len, reverse=True):
-        piece = graph.subgraph(part)
-        first = start and {v: np.asarray(start[v]) for v in piece}
-        place = nx.kamada_kawai_layout(piece, pos=first) if len(part) > 1 else {next(iter(part)): np.zeros(2)}
-        scale = max(1.0, np.sqrt(len(part)))
-        points = {v: scale * np.asarray(p) for v, p in place.items()}
-        left = min(p[0] for p in points.values())
-        result |= {v: p + np.array([offset - left, 0]) for v, p in points.items()}
-        offset = max(p[0] for p in result.values()) + 1.0
-    return result
-
-
-def _ends_shared(h: Hypergraph, context: Sequence[str]) -> list[str]:
-    """First guess of a line's order: intertwining atoms at the ends, private ones between."""
-    shared = [v for v in context if h.multiplicity[v] > 1]
-    private = [v for v in context if h.multiplicity[v] == 1]
-    return shared[: (len(shared) + 1) // 2] + private + shared[(len(shared) + 1) // 2 :]
-
-
-def line_order(context: Sequence[str], place: Mapping[str, object]) -> list[str]:
-    """Atoms of a context in the order of the shortest path through their positions (exact up to 7 atoms)."""
-    from itertools import permutations
-
-    points = {v: np.asarray(place[v], dtype=float) for v in context}
-    if len(context) > 7:
-        centred = np.stack(list(points.values())) - np.mean(list(points.values()), axis=0)
-        along = centred @ np.linalg.svd(centred)[2][0]
-        return [context[i] for i in np.argsort(along)]
-    gap = {(a, b): float(np.linalg.norm(points[a] - points[b])) for a in context for b in context}
-    return list(min(permutations(context), key=lambda path: sum(gap[step] for step in pairwise(path))))
-
-
-def curve(points: Real[np.ndarray, "points 2"], samples: int = 40) -> Real[np.ndarray, "samples 2"]:
-    """A smooth curve through points (n, 2): straight where they are in line, else a spline by chord length."""
-    from scipy.interpolate import CubicSpline
-
-    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    if len(points) < 3 or not steps.all():
-        return points
-    at = np.concatenate([[0], np.cumsum(steps)])
-    return CubicSpline(at, points, bc_type="natural")(np.linspace(0, at[-1], samples))
 
 
 def check_ending(path: str | Path) -> None:

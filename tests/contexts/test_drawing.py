@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contexts import notebook
-from contexts.hypergraphs import drawing, library
+from contexts.hypergraphs import drawing, layout, library
 from contexts.logic import satisfiability
 
 
@@ -21,7 +21,7 @@ def test_every_context_is_a_line_through_its_atoms_and_shared_atoms_have_rings()
     assert len(curves) == 7
     assert len(circles) == 13 + len(h.intertwining)
     assert {t.get_text() for t in axes.texts} == set(h.vertices)
-    place = drawing.layout(h)
+    place = layout.layout(h)
     for context in h.contexts:  # some curve passes through all atoms of the context
         points = [np.array(place[v]) for v in context]
         gaps = [max(np.linalg.norm(c.get_xydata() - p, axis=1).min() for p in points) for c in curves]
@@ -37,7 +37,7 @@ def test_a_state_fills_exactly_its_true_atoms():
 
 
 def test_the_star_of_figure_1_is_three_straight_spokes():
-    place = drawing.layout(library.load("bank"))
+    place = layout.layout(library.load("bank"))
     assert place["bank"] == (0.0, 0.0)
     for sense in ("economy", "river", "seat"):
         a, b = np.array(place[sense]), np.array(place[f"{sense}'"])
@@ -46,9 +46,64 @@ def test_the_star_of_figure_1_is_three_straight_spokes():
 
 def test_atoms_are_apart():
     for name in ("cabello_18_9", "peres_57_40", "bugs_3"):
-        points = np.array(list(drawing.layout(library.load(name)).values()))
+        points = np.array(list(layout.layout(library.load(name)).values()))
         gaps = np.linalg.norm(points[:, None] - points[None], axis=-1) + 9 * np.eye(len(points))
         assert gaps.min() > 1e-3 * np.ptp(points)
+
+
+@pytest.mark.parametrize(
+    "name", ["bank", "cabello", "hexagon", "tits", "yu_oh_25", "pentagon", "peres24_critical_20_11_a", "cycle_6"]
+)
+def test_no_atom_lies_near_a_foreign_line(name):
+    """Six points and more from centre to line, measured on the finished picture."""
+    h = library.load(name)
+    figure = drawing.greechie(h)
+    figure.draw_without_rendering()
+    to_points = figure.axes[0].transData.transform
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 1][: len(h.contexts)]
+    centres = [to_points(line.get_xydata()[0]) for line in figure.axes[0].lines if line.get_markersize() == 7]
+    assert len(centres) == len(h.vertices)
+    for context, line in zip(h.contexts, lines, strict=True):
+        fine = to_points(np.repeat(line.get_xydata(), 2, axis=0))
+        start, step = fine[:-1], np.diff(fine, axis=0)
+        for vertex, centre in zip(h.vertices, centres, strict=True):
+            if vertex in context:
+                continue
+            along = np.clip(np.sum((centre - start) * step, axis=1) / np.maximum(np.sum(step**2, axis=1), 1e-9), 0, 1)
+            gap = np.linalg.norm(centre - start - along[:, None] * step, axis=1).min()
+            assert gap * 72 / figure.dpi >= 6
+
+
+def test_contexts_break_at_their_corners():
+    """The sides of a ring are straight, so that two contexts meet at an angle in the atom that they share."""
+    h = library.load("cycle_6")
+    place = {v: np.array(p) for v, p in layout.layout(h).items()}
+    for context in h.contexts:
+        a, b, c = (place[v] for v in layout.line_order(context, place))
+        assert abs(np.cross(np.append(b - a, 0), np.append(c - a, 0))[2]) < 1e-9
+    shared = h.intertwining
+    for v in shared:
+        ends = [w for context in h.contexts if v in context for w in context if w in shared and w != v]
+        one, two = (place[w] - place[v] for w in ends)
+        assert abs(one @ two) < 0.9 * np.linalg.norm(one) * np.linalg.norm(two)
+
+
+def test_no_two_contexts_are_drawn_alike():
+    lines = drawing.greechie(library.load("peres24_critical_20_11_a")).axes[0].lines[:11]
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 11
+
+
+def test_tikz(tmp_path):
+    """A path per context, a circle per atom and per ring; a name with a special character is escaped."""
+    h = library.load("pentagon")
+    notebook.draw(h, tmp_path / "x.tex", "any")
+    text = (tmp_path / "x.tex").read_text()
+    assert text.count("very thick") == len(h.contexts)
+    assert text.count("circle (2.8pt)") == len(h.vertices)
+    assert text.count("circle (4.5pt)") == len(h.intertwining)
+    assert text.count("fill=black") == satisfiability.find_state(h).bit_count()
+    notebook.draw(h.relabel([f"v_{k}" for k in range(len(h.vertices))]), tmp_path / "y.tex")
+    assert r"{v\_0}" in (tmp_path / "y.tex").read_text()
 
 
 def test_svg_is_the_same_every_time(tmp_path):

@@ -212,7 +212,7 @@ def realize(
 @verbs.command()
 def draw(
     source: Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture's file (.svg, .png, .pdf).")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture's file (.svg, .png, .pdf, .tex).")] = Path(
         "hypergraph.svg"
     ),
     state: Annotated[str, typer.Option(help="Fill a two-valued state's true atoms: names with commas, or 'any'.")] = "",
@@ -227,8 +227,9 @@ def draw(
     from contexts import notebook
     from contexts.hypergraphs import drawing
 
-    with blame(out):
-        drawing.check_ending(out)
+    if out.suffix.lower() != ".tex":
+        with blame(out):
+            drawing.check_ending(out)
     h = get(source, dimension, complete)
     with blame(source):
         result = notebook.draw(h, out, state)
