@@ -74,7 +74,7 @@ def pennylane(qubits: int, batch: int, dtype: torch.dtype, device: str, method: 
         if inputs is not None:
             qml.AngleEmbedding(inputs, range(qubits))
         qml.StronglyEntanglingLayers(weights, range(qubits))
-        if batch == 1:  # one number, as in ours: an adjoint pass an observable would be unfair
+        if batch == 1:  # one number, as in ours: an adjoint pass per observable would be unfair
             return [qml.expval(qml.sum(*(qml.Z(w) for w in range(qubits))))]
         return [qml.expval(qml.Z(w)) for w in range(qubits)]
 

@@ -55,7 +55,7 @@ def say(value: dict[str, Any], as_json: bool) -> None:
 
 
 def lines(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """A result for people: a line a number, `fisher.data: 1000`; lists as JSON."""
+    """A result for people: one line per number, `fisher.data: 1000`; lists as JSON."""
     for key, item in value.items():
         if isinstance(item, dict):
             yield from lines(item, f"{above}{key}.")
@@ -318,7 +318,7 @@ def compiled(
         str, typer.Option(help="Method for a matrix from a file: givens, dense, diagonal or permutation.")
     ] = "givens",
     run_seed: Annotated[
-        int | None, typer.Option(help="Which seed's model of an experiment; default the smallest.")
+        int | None, typer.Option(help="Which seed's model of an experiment; by default the smallest.")
     ] = None,
     shots: Annotated[int | None, typer.Option(min=1, help="Also estimate the next token from shots.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed for sampling shots.")] = 0,
@@ -353,7 +353,7 @@ def run_model(
     shots: Annotated[int | None, typer.Option(help="Estimate each distribution from so many measurements.")] = None,
     positions: Annotated[int, typer.Option(min=1, help="Places of the validation split to run, spread evenly.")] = 50,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed for sampling shots.")] = 0,
-    run_seed: Annotated[int | None, typer.Option(help="Which seed's models; default the smallest.")] = None,
+    run_seed: Annotated[int | None, typer.Option(help="Which seed's models; by default the smallest.")] = None,
     prompt: Annotated[
         str | None, typer.Option(help="Write a continuation of this instead, one shot per token.")
     ] = None,

@@ -63,7 +63,7 @@ class CircuitModule(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> CircuitModule:
-        """Read what ``save`` wrote. Raises ``ValueError`` when the file is none of ours or its parameters do not fit
+        """Read what ``save`` wrote. Raises ``ValueError`` when the file is not one of ours or its parameters do not fit
         its spec."""
         from safetensors import SafetensorError, safe_open
 

@@ -261,7 +261,7 @@ class Fit:
         }
 
     def load_state_dict(self, state: Any) -> None:
-        """Put a saved state back. Raises ``ValueError`` when it is none of this circuit and optimiser."""
+        """Put a saved state back. Raises ``ValueError`` when it is not of this circuit and optimiser."""
         if not isinstance(state, dict) or set(state) != {"parameters", "optimizer", "steps"}:
             raise ValueError("expected a training's state with parameters, optimizer and steps")
         parameters, steps = state["parameters"], state["steps"]

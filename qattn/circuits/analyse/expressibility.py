@@ -54,7 +54,7 @@ def sampled_states(
 
 
 def haar_bins(dimension: int, bins: int = BINS) -> Float[np.ndarray, " bins"]:
-    """Probability of each fidelity bin between Haar-random states: (1 - low)**(N-1) - (1 - high)**(N-1)."""
+    """Probability of each fidelity bin between Haar-random states: (1 − low)ᴺ⁻¹ − (1 − high)ᴺ⁻¹."""
     return np.exp(haar_log_bins(dimension, bins))
 
 
@@ -69,7 +69,7 @@ def haar_log_bins(dimension: int, bins: int = BINS) -> Float[np.ndarray, " bins"
 def divergence(fidelities: Float[np.ndarray, " pairs"], dimension: int, bins: int = BINS) -> Estimate:
     """KL divergence of a fidelity histogram from Haar's, in nats, with the delta-method 95 % interval.
 
-    The plug-in estimate is biased upward by about (occupied bins - 1) / (2 samples); ``haar_floor`` is what Haar
+    The plug-in estimate is biased upward by about (occupied bins − 1) / (2 samples); ``haar_floor`` is what Haar
     states give.
     """
     counts = np.histogram(np.clip(fidelities, 0, 1), bins=bins, range=(0, 1))[0]
@@ -109,13 +109,13 @@ def purities(states: Complex[Tensor, "batch dim"]) -> Float[Tensor, "batch qubit
 
 
 def meyer_wallach(states: Complex[Tensor, "batch dim"]) -> Float[Tensor, " batch"]:
-    """Q = 2 (1 - mean over wires of Tr ρₖ²), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
+    """Q = 2 (1 − mean over wires of Tr ρₖ²), ``(batch,)``: 0 for product states, 1 for GHZ (Brennen 2003, Eq.
     4)."""
     return 2 * (1 - purities(states).mean(-1))
 
 
 def haar_meyer_wallach(qubits: int) -> float:
-    """The mean of Q over Haar-random states, (2ⁿ - 2) / (2ⁿ + 1): 14/17 for four qubits."""
+    """The mean of Q over Haar-random states, (2ⁿ − 2) / (2ⁿ + 1): 14/17 for four qubits."""
     return (2**qubits - 2) / (2**qubits + 1)
 
 

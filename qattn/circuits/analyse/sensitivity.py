@@ -49,7 +49,7 @@ def first_two(qubits: int) -> str:
 
 @dataclass(frozen=True)
 class Decay:
-    """Var = 2^(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near -1 per qubit is a
+    """Var = 2^(intercept + slope n); ``slope_error`` is the standard error of the fit. Slope near −1 per qubit is a
     2-design's plateau."""
 
     slope: float

@@ -126,7 +126,7 @@ def operations_of(queue: Sequence[Any], qubits: int | None = None) -> list[Opera
 
 
 def from_pennylane(queue: Sequence[Any], qubits: int) -> Circuit:
-    """A circuit from PennyLane operations on wires 0 to qubits - 1."""
+    """A circuit from PennyLane operations on wires 0 to qubits − 1."""
     return Circuit(qubits, tuple(operations_of(queue, qubits)))
 
 

@@ -171,7 +171,7 @@ def dilation(frame: Shaped[np.ndarray, "rows dim"], qubits: int) -> Operation:
 
 @torch.no_grad()
 def compile_model(model: Any, tokens: Int[Tensor, "*time"]) -> CompiledText:
-    """The circuit of a strictly unitary model with a register a position, :class:`qattn.lm.unitary.UnitaryLM` or
+    """The circuit of a strictly unitary model with one register per position, :class:`qattn.lm.unitary.UnitaryLM` or
     :class:`qattn.lm.circuit.CircuitLM`, for one text ``(time,)``. Matrices are recomputed in float64.
 
     Raises ``ValueError`` for other models and for an empty text.

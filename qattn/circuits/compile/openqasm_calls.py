@@ -24,7 +24,7 @@ class LineError(ValueError):
 
 @dataclass(frozen=True)
 class Definition:
-    """A ``gate``: its parameters, its qubits, the tokens of its body, and the gates that there were before it."""
+    """A ``gate``: its parameters, its qubits, the tokens of its body, and the gates known before it."""
 
     parameters: tuple[str, ...]
     qubits: tuple[str, ...]

@@ -27,7 +27,7 @@ def givens(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
     """An orthogonal or unitary ``(d, d)`` matrix as a network of nearest-neighbour RBS gates on d wires, one
     excitation.
 
-    Amplitude k sits on the state with wire k alone at 1. d(d-1)/2 rotations (SingleExcitation by twice the planar
+    Amplitude k sits on the state with wire k alone at 1. d(d−1)/2 rotations (SingleExcitation by twice the planar
     angle); a real matrix needs besides only Z gates, a complex one PhaseShifts (Reck et al., PRL 73, 58, 1994;
     Clements et al., Optica 3, 1460, 2016).
     Raises ``ValueError`` when the matrix is not unitary, with its defect.
@@ -98,7 +98,7 @@ def dense(matrix: Shaped[np.ndarray, "rows columns"]) -> Circuit:
 
 
 def diagonal(phases: Shaped[np.ndarray, " dim"]) -> Circuit:
-    """exp(i phases), ``(2ⁿ,)``, as a network of multiplexed RZ: 2ⁿ - 1 rotations, up to a global phase (Möttönen
+    """exp(i phases), ``(2ⁿ,)``, as a network of multiplexed RZ: 2ⁿ − 1 rotations, up to a global phase (Möttönen
     2004).
 
     Raises ``ValueError`` for a length that is no power of two and for values that are not finite.
@@ -216,8 +216,8 @@ def elementary(circuit: Circuit) -> Circuit:
 def t_count(circuit: Circuit, precision: float = 1e-3) -> int:
     """Estimated T gates of a circuit of elementary gates.
 
-    A rotation by a multiple of pi/4 costs 0 or 1; any other is approximated to ``precision`` with 3
-    log2(1/precision) T gates (Ross and Selinger, arXiv:1403.2975, leading term). An estimate, not a synthesis.
+    A rotation by a multiple of π/4 costs 0 or 1; any other is approximated to ``precision`` with 3
+    log₂(1/precision) T gates (Ross and Selinger, arXiv:1403.2975, leading term). An estimate, not a synthesis.
     """
     each = math.ceil(3 * math.log2(1 / precision))
     total = 0

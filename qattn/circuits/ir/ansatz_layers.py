@@ -105,7 +105,7 @@ def brickwork(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def pyramid_pairs(n: int) -> list[tuple[int, int]]:
-    """Nearest-neighbour pairs of the Givens pyramid, n(n-1)/2 of them (Reck 1994; Clements 2016 for the depth)."""
+    """Nearest-neighbour pairs of the Givens pyramid, n(n−1)/2 of them (Reck 1994; Clements 2016 for the depth)."""
     return [(i, i + 1) for last in range(n - 1, 0, -1) for i in range(last)]
 
 
@@ -116,7 +116,7 @@ def givens_pyramid(n: int, index: int, take: Take) -> Iterator[Operation]:
 
 
 def butterfly_pairs(n: int) -> list[tuple[int, int]]:
-    """Pairs (i, i + s) for strides s = n/2, n/4, ..., 1: n/2 log2(n) of them for a power of two."""
+    """Pairs (i, i + s) for strides s = n/2, n/4, …, 1: n/2 log₂ n of them for a power of two."""
     strides = [2**k for k in reversed(range((n - 1).bit_length()))]
     return [(i, i + s) for s in strides for i in range(n - s) if not i // s % 2]
 

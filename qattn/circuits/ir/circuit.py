@@ -183,7 +183,7 @@ def wires_of(name: str) -> int:
 
 
 def unknown_gate(name: str) -> str:
-    """The sentence for a gate that there is not, with the nearest one that there is."""
+    """The sentence for an unknown gate, with the nearest known one."""
     known = (*GATES, *ALIASES, *VARIADIC, *CHANNELS)
     lower = {one.lower(): one for one in known}
     near = get_close_matches(name.lower(), lower, n=1, cutoff=0.7)

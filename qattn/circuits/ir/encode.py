@@ -61,7 +61,7 @@ def encoded(
     n = circuit.qubits
     if kind == "basis":
         if values is None:
-            raise ValueError("basis encoding needs `values`, one bit a qubit")
+            raise ValueError("basis encoding needs `values`, one bit per qubit")
         return Circuit(n, (*basis_encoding(values, n), *circuit.operations), circuit.initial, names=circuit.names)
     if kind == "amplitude":
         if values is None:

@@ -1,4 +1,4 @@
-"""The gate set, one table row a gate: PennyLane's name, wires, angles, matrix, and what kind of matrix it is.
+"""The gate set, one table row per gate: PennyLane's name, wires, angles, matrix, and what kind of matrix it is.
 
 A gate is ``controls`` control wires followed by the wires its base ``matrix`` acts on. The kind says how cheaply a
 state-vector engine can apply it: a ``permutation`` moves amplitudes, a ``diagonal`` multiplies each by a phase, a
@@ -21,7 +21,7 @@ from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import linear
 
-MatrixOf = Callable[[Tensor], Tensor]  # angles (..., a) real -> matrices (..., K, K), or the diagonals (..., K)
+MatrixOf = Callable[[Tensor], Tensor]  # real angles (..., a) → matrices (..., K, K), or diagonals (..., K)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def phase_shift(t: Float[Tensor, "*batch angles"]) -> Complex[Tensor, "*batch ro
     return phase(torch.stack([torch.zeros_like(t[..., 0]), t[..., 0]], -1))
 
 
-# The entries of Rot are sums of waves, cosines and sines of (phi +- theta +- omega) / 2, and this is how the real and
+# The entries of Rot are sums of waves, cosines and sines of (φ ± θ ± ω) / 2, and this is how the real and
 # imaginary parts of the four entries add up from the eight. Few, wide operations: small circuits spend their time here.
 ROT_ARGUMENTS = 0.5 * torch.tensor([[1, 1, 1], [1, -1, 1], [1, 1, -1], [1, -1, -1]], dtype=torch.float64)
 ROT_ENTRIES = 0.5 * torch.tensor(
@@ -144,7 +144,7 @@ def u2(t: Float[Tensor, "*batch angles"]) -> Shaped[Tensor, "*batch rows rows"]:
 
 
 def ising(sign: int) -> MatrixOf:
-    """exp(−iφ/2 XX) for sign 1, exp(−iφ/2 YY) for sign -1."""
+    """exp(−iφ/2 XX) for sign 1, exp(−iφ/2 YY) for sign −1."""
 
     def matrix(t: Float[Tensor, "*batch 1"]) -> Complex[Tensor, "*batch rows rows"]:
         c, s = torch.cos(t[..., 0] / 2), torch.sin(t[..., 0] / 2)

@@ -46,7 +46,7 @@ def upward(n: int) -> list[tuple[int, int]]:
 
 
 def downward(n: int) -> list[tuple[int, int]]:
-    """The second ring of circuits 13 to 15: control i, target i - 1, beginning with the last wire."""
+    """The second ring of circuits 13 to 15: control i, target i − 1, beginning with the last wire."""
     return [(i, (i - 1) % n) for i in [n - 1, *range(n - 1)]]
 
 

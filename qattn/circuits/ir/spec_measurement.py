@@ -53,7 +53,7 @@ def one_kind(data: Mapping[str, Any]) -> str:
 
 
 def read_kind(kind: str, data: Mapping[str, Any], qubits: int) -> Measurement:
-    """The measurement of a kind. Raises :class:`SpecError` for values that are none."""
+    """The measurement of a kind. Raises :class:`SpecError` for invalid values."""
     place, value = ("measure", kind), data[kind]
 
     def option(key: str, least: int = 0) -> int | None:

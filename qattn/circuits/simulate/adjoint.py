@@ -147,7 +147,7 @@ def multiply_raw(
 def outer_sum(
     lam: Complex[Tensor, "dim batch"], psi: Complex[Tensor, "dim batch"], offset: int, width: int, real: bool
 ) -> Shaped[Tensor, "size size"]:
-    """Sum over everything else of lam psi^dagger on the window: the cotangent of its matrix."""
+    """Σ λψ† over everything outside the window: the cotangent of its matrix."""
     before, size = 2**offset, 2**width
     if real:
         lam, psi = torch.view_as_real(lam), torch.view_as_real(psi)

@@ -63,7 +63,7 @@ class Plan:
     prefix: tuple[tuple[int | None, ...], ...]
     steps: tuple[Step, ...]
     sigma: Tensor | None
-    alike: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...] = ()  # (width, steps, one gate a wire)
+    alike: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...] = ()  # (width, steps, one gate per wire)
 
 
 def stages_of(circuit: Circuit, flags: tuple[bool, ...], skip: set[int], limit: int) -> list[Stage]:

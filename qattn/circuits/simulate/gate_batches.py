@@ -144,7 +144,7 @@ def consecutive(places: list[int]) -> tuple[int, int] | None:
 
 
 class GateMatrices:
-    """The base matrices (or diagonals) of all gates, kept in stacks, one stack a group: ``(m, K, K)`` or per sample
+    """The base matrices (or diagonals) of all gates, kept in stacks, one stack per group: ``(m, K, K)`` or per sample
     ``(m, batch, K, K)``."""
 
     def __init__(self, circuit: Circuit, parameters: Tensor, inputs: Tensor | None, flags: tuple[bool, ...]) -> None:

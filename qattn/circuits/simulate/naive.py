@@ -19,7 +19,7 @@ from qattn.circuits.simulate.gate_batches import GateMatrices, batched_flags, ch
 def apply(
     state: Complex[Tensor, "batch dim"], matrix: Shaped[Tensor, "*each k k"], wires: tuple[int, ...], qubits: int
 ) -> Complex[Tensor, "batch dim"]:
-    """Apply a ``(K, K)`` matrix, or one a sample ``(batch, K, K)``, to wires of states ``(batch, 2ⁿ)``."""
+    """Apply a ``(K, K)`` matrix, or one per sample ``(batch, K, K)``, to wires of states ``(batch, 2ⁿ)``."""
     k, batch = len(wires), state.shape[0]
     axes = [1 + w for w in wires]
     rest = [1 + w for w in range(qubits) if w not in wires]

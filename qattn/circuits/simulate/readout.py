@@ -45,7 +45,7 @@ class Measurement:
             raise ValueError("a wire is named twice")
         for word in self.words:
             if len(word) != qubits or set(word) - set("IXYZ"):
-                raise ValueError(f"a Pauli word needs {qubits} letters from IXYZ, one a wire, got {word!r}")
+                raise ValueError(f"a Pauli word needs {qubits} letters from IXYZ, one per wire, got {word!r}")
         if self.kind == "expectations" and not self.words:
             raise ValueError("expectations need at least one Pauli word, such as ZI")
         if self.shots is not None and self.shots < 1:
@@ -83,7 +83,7 @@ def log_probabilities(p: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def expectations(final: FinalState, words: Sequence[str]) -> Float[Tensor, "... words"]:
-    """Means of Pauli words, one letter a wire: ``(k,)`` or ``(batch, k)``. Words of I and Z need no rotated state."""
+    """Means of Pauli words, one letter per wire: ``(k,)`` or ``(batch, k)``. Words of I and Z need no rotated state."""
     diagonal = [w for w in words if not set(w) & set("XY")]
     means: dict[str, Tensor] = {}
     if diagonal:
@@ -136,7 +136,7 @@ def check_shots(shots: int, qubits: int) -> None:
 def sample(
     p: Float[Tensor, " dim"] | Float[np.ndarray, " dim"], shots: int, seed: int | None
 ) -> Int[np.ndarray, " shots"]:
-    """Basis states drawn from probabilities ``(2ⁿ,)``. Float32 rounding is mended in float64; anything worse is
+    """Basis states drawn from probabilities ``(2ⁿ,)``. Float32 rounding is corrected in float64; anything worse is
     refused."""
     check_shots(shots, 1)
     weights = np.asarray(p.detach().cpu() if isinstance(p, Tensor) else p, np.float64)

@@ -153,7 +153,7 @@ def kron_columns(columns: Complex[Tensor, "m k 2 some"], batch: int) -> Complex[
 
 
 def step_tensors(circuit: Circuit, script: Plan, bases: GateMatrices) -> list[Shaped[Tensor, "*_numbers"]]:
-    """The numbers every step but the gathers needs. Windows of the same make (one gate a wire) are built together."""
+    """The numbers every step but the gathers needs. Windows of the same make (one gate per wire) are built together."""
     built: dict[int, Tensor] = {}
     for width, steps, members in script.alike:
         stack = bases.stack(members)
