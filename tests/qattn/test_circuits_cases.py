@@ -233,6 +233,23 @@ def test_pauli_words_act_as_matrices() -> None:
         assert np.allclose(dense.numpy(), pauli_matrix(word))
 
 
+def test_means_of_z_without_a_table_of_signs_are_those_of_the_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    from qattn.circuits.ir.gates import pauli_matrix
+
+    monkeypatch.setattr("qattn.circuits.simulate.readout.MOST_SIGNS", 0)
+    circuit, words = build("StronglyEntanglingLayers", 4, 2), ["ZIII", "IIZI", "ZIZZ", "XIIY", "IIII"]
+    p = torch.rand(3, circuit.n_parameters, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    psi = naive.state_vector(circuit, p.requires_grad_())
+    matrices = torch.stack([torch.as_tensor(pauli_matrix(word)) for word in words])
+    wanted = torch.einsum("bi,kij,bj->bk", psi.conj(), matrices, psi).real
+    means = expectations(statevector.run(circuit, p), words)
+    assert torch.allclose(means, wanted, atol=1e-14)
+    assert torch.allclose(expectations(statevector.run(circuit, p[0]), words), wanted[0], atol=1e-14)
+    weights = torch.arange(5.0)
+    gradients = [torch.autograd.grad((each * weights).sum(), p)[0] for each in (means, wanted)]
+    assert torch.allclose(*gradients, atol=1e-13)
+
+
 def test_a_povm_through_a_naimark_ancilla_gives_the_traces() -> None:
     """The trine: three outcomes on one qubit, p_k = 2/3 cos^2(half the Bloch angle)."""
     trine = [np.array([math.cos(a), math.sin(a)]) for a in (0, math.pi / 3, 2 * math.pi / 3)]

@@ -5,6 +5,9 @@ moves whole rows. The backward pass reads states kept from the forward pass whil
 the final ones and, going backwards, undoes each unitary on the state and on its cotangent, reading the gradient of the
 step's matrix off both (the adjoint method of Jones and Gacon, arXiv:2009.02823). Both passes work on slices of the
 batch that stay in cache. Differentiable once.
+
+The cotangent λ is carried as its complex conjugate μ: a matrix takes it back by Uᵀ, and Σ λψ† is the conjugate of
+Σ μψᵀ, so that no state has to be copied to conjugate it.
 """
 
 from __future__ import annotations
@@ -47,7 +50,12 @@ class Sweep(torch.autograd.Function):
             for step in script.steps:
                 if keep and step.kind != "gather":
                     kept[-1].append(psi)
-                psi = forward_step(step, psi, n, None if step.kind == "gather" else next(numbers), columns)
+                if step.kind == "gather":
+                    assert step.index is not None
+                    psi = psi.index_select(0, step.index)
+                    continue
+                tensor = next(numbers)
+                psi = applied(step, psi, n, tensor[..., columns] if step.kind == "single" else tensor)
             if len(parts) > 1:
                 out[:, columns] = psi
             else:
@@ -69,31 +77,33 @@ class Sweep(torch.autograd.Function):
         wants_left, wants_right = ctx.needs_input_grad[2], right is not None and ctx.needs_input_grad[3]
         first = next((i for i, w in enumerate(wants) if w), len(tensors))
         for part, columns in enumerate(slices(n, left.shape[1], left.dtype)):
-            psi, lam = out[:, columns].contiguous(), cotangent[:, columns].contiguous()
+            psi = None if ctx.kept else out[:, columns].contiguous()
+            mu = cotangent.new_empty(2**n, columns.stop - columns.start).copy_(cotangent[:, columns].conj())
             number = len(tensors)
             for step in reversed(script.steps):
                 if step.kind == "gather":
                     assert step.inverse is not None
-                    lam = lam.index_select(0, step.inverse)
-                    if not ctx.kept:
-                        psi = psi.index_select(0, step.inverse)
+                    mu = mu.index_select(0, step.inverse)
+                    psi = None if psi is None else psi.index_select(0, step.inverse)
                     continue
                 number -= 1
                 if number < first and not wants_left and not wants_right:
                     break
-                before = ctx.kept[part][number] if ctx.kept else None
-                psi, lam, grad = backward_step(step, psi, before, lam, n, tensors[number], wants[number], columns)
-                if grad is not None:
-                    grads[number] = join(grads[number], grad, step)
+                tensor = tensors[number][..., columns] if step.kind == "single" else tensors[number]
+                before = ctx.kept[part][number] if psi is None else applied(step, psi, n, dagger(step, tensor))
+                psi = None if psi is None else before
+                if wants[number]:
+                    grads[number] = join(grads[number], step_gradient(step, mu, before, n, tensor), step)
+                mu = applied(step, mu, n, transposed(step, tensor))
             if right is None:
-                lefts.append(lam)
+                lefts.append(mu.conj())
             elif wants_left or wants_right:
                 a, c = left[:, columns], right[:, columns]
-                lam = lam.view(a.shape[0], c.shape[0], -1)
+                mu = mu.view(a.shape[0], c.shape[0], -1)
                 if wants_left:
-                    lefts.append((lam * c.conj()).sum(1))
+                    lefts.append((mu * c).sum(1).conj())
                 if wants_right:
-                    rights.append((lam * a.conj().unsqueeze(1)).sum(0))
+                    rights.append((mu * a.unsqueeze(1)).sum(0).conj())
         grad_left = torch.cat(lefts, 1) if wants_left else None
         grad_right = torch.cat(rights, 1) if wants_right else None
         return None, None, grad_left, grad_right, *grads
@@ -144,68 +154,60 @@ def multiply_raw(
     return torch.bmm(matrix.resolve_conj().expand(before, size, size), psi.view(before, size, inner)).view(psi.shape)
 
 
-def outer_sum(
-    lam: Complex[Tensor, "dim batch"], psi: Complex[Tensor, "dim batch"], offset: int, width: int, real: bool
-) -> Shaped[Tensor, "size size"]:
-    """Σ λψ† over everything outside the window: the cotangent of its matrix."""
-    before, size = 2**offset, 2**width
-    if real:
-        lam, psi = torch.view_as_real(lam), torch.view_as_real(psi)
-    lam, psi = lam.view(before, size, -1), psi.view(before, size, -1)
-    if before == 1:
-        return torch.mm(lam[0], psi[0].mH)
-    if lam.shape[-1] == 1:
-        return torch.mm(lam[..., 0].mT, psi[..., 0].conj())
-    return torch.bmm(lam, psi.mH).sum(0)
+def transposed(step: Step, tensor: Shaped[Tensor, "*numbers"]) -> Shaped[Tensor, "*numbers"]:
+    """A step's numbers with its matrices transposed."""
+    if step.kind == "dense":
+        return tensor.mT
+    return tensor.transpose(0, 1) if tensor.dim() == 3 else tensor
 
 
-def forward_step(
-    step: Step, psi: Complex[Tensor, "dim columns"], n: int, tensor: Shaped[Tensor, "*numbers"] | None, columns: slice
-) -> Complex[Tensor, "dim columns"]:
-    """One step applied to a slice of the batch."""
-    if step.kind == "gather":
-        assert step.index is not None
-        return psi.index_select(0, step.index)
-    assert tensor is not None
+def dagger(step: Step, tensor: Shaped[Tensor, "*numbers"]) -> Shaped[Tensor, "*numbers"]:
+    """The numbers of the inverse of a unitary step."""
+    return transposed(step, tensor).conj().resolve_conj()
+
+
+def applied(
+    step: Step, psi: Complex[Tensor, "dim batch"], n: int, tensor: Shaped[Tensor, "*numbers"]
+) -> Complex[Tensor, "dim batch"]:
+    """One step that is not a gather, with its numbers, on a slice of the batch."""
     if step.kind == "dense":
         assert step.window is not None
         return multiply(tensor, psi, n, step.window.offset, step.window.width)
-    if step.kind == "diagonal":
-        return psi * tensor.unsqueeze(1)
-    return single(step, psi, n, tensor[..., columns])
+    return psi * tensor.unsqueeze(1) if step.kind == "diagonal" else single(step, psi, n, tensor)
 
 
-def backward_step(
+def step_gradient(
     step: Step,
-    psi: Complex[Tensor, "dim columns"],
-    before: Complex[Tensor, "dim columns"] | None,
-    lam: Complex[Tensor, "dim columns"],
+    mu: Complex[Tensor, "dim batch"],
+    psi: Complex[Tensor, "dim batch"],
     n: int,
     tensor: Shaped[Tensor, "*numbers"],
-    wanted: bool,
-    columns: slice,
-) -> tuple[Complex[Tensor, "dim columns"], Complex[Tensor, "dim columns"], Shaped[Tensor, "*part"] | None]:
-    """Undo a step on the state (unless the state ``before`` it was kept) and on its cotangent; with the cotangent of
-    its numbers."""
-    grad: Tensor | None = None
+) -> Shaped[Tensor, "*numbers"]:
+    """The gradient of a step's numbers: from the state before the step and the conjugate cotangent after it."""
     if step.kind == "dense":
         assert step.window is not None
-        offset, width = step.window.offset, step.window.width
-        inverse = tensor.mH
-        if before is None:
-            before = multiply(inverse, psi, n, offset, width)
-        if wanted:
-            grad = outer_sum(lam, before, offset, width, not tensor.is_complex())
-        return before, multiply(inverse, lam, n, offset, width), grad
+        return window_gradient(mu, psi, step.window.offset, step.window.width, not tensor.is_complex())
     if step.kind == "diagonal":
-        inverse = tensor.conj().resolve_conj().unsqueeze(1)
-        if before is None:
-            before = psi * inverse
-        if wanted:
-            grad = (lam * before.conj()).sum(1)
-            grad = grad if tensor.is_complex() else grad.real
-        return before, lam * inverse, grad
-    return single_backward(step, psi, before, lam, n, tensor[..., columns], wanted)
+        found = (mu * psi).sum(1)
+        return found.conj().resolve_conj() if tensor.is_complex() else found.real
+    return single_gradient(step, mu, psi, n, tensor)
+
+
+def window_gradient(
+    mu: Complex[Tensor, "dim batch"], psi: Complex[Tensor, "dim batch"], offset: int, width: int, real: bool
+) -> Shaped[Tensor, "size size"]:
+    """Σ λψ† over everything outside the window, of which a ``real`` matrix takes the real part."""
+    before, size = 2**offset, 2**width
+    if real:
+        mu, psi = torch.view_as_real(mu), torch.view_as_real(psi.conj().resolve_conj())
+    mu, psi = mu.view(before, size, -1), psi.view(before, size, -1)
+    if before == 1:
+        found = torch.mm(mu[0], psi[0].mT)
+    elif mu.shape[-1] == 1:
+        found = torch.mm(mu[..., 0].mT, psi[..., 0])
+    else:
+        found = torch.bmm(mu, psi.mT).sum(0)
+    return found if real else found.conj().resolve_conj()
 
 
 def rows_of(step: Step, psi: Complex[Tensor, "dim batch"], n: int) -> list[Complex[Tensor, "*others batch"]]:
@@ -239,27 +241,21 @@ def single(
     return out
 
 
-def single_backward(
+def single_gradient(
     step: Step,
+    mu: Complex[Tensor, "dim batch"],
     psi: Complex[Tensor, "dim batch"],
-    before: Complex[Tensor, "dim batch"] | None,
-    lam: Complex[Tensor, "dim batch"],
     n: int,
     tensor: Shaped[Tensor, "*matrix batch"],
-    wanted: bool,
-) -> tuple[Complex[Tensor, "dim batch"], Complex[Tensor, "dim batch"], Shaped[Tensor, "*matrix batch"] | None]:
-    """The backward pass of one gate on wires anywhere."""
-    inverse = (tensor if tensor.dim() == 2 else tensor.transpose(0, 1)).conj().resolve_conj()
-    if before is None:
-        before = single(step, psi, n, inverse)
-    grad = torch.zeros_like(tensor) if wanted else None
-    if grad is not None:
-        left, right = rows_of(step, lam, n), rows_of(step, before, n)
-        for i, row in enumerate(left):
-            for j, other in enumerate(right):
-                if tensor.dim() == 2 and i != j:
-                    continue
-                overlap = (row * other.conj()).reshape(-1, tensor.shape[-1]).sum(0)
-                target = grad[i] if tensor.dim() == 2 else grad[i, j]
-                target += overlap if grad.is_complex() else overlap.real
-    return before, single(step, lam, n, inverse), grad
+) -> Shaped[Tensor, "*matrix batch"]:
+    """The gradient of the matrix or diagonal of one gate on wires anywhere, sample by sample."""
+    grad = torch.zeros_like(tensor)
+    left, right = rows_of(step, mu, n), rows_of(step, psi, n)
+    for i, row in enumerate(left):
+        for j, other in enumerate(right):
+            if tensor.dim() == 2 and i != j:
+                continue
+            overlap = (row * other).reshape(-1, tensor.shape[-1]).sum(0)
+            target = grad[i] if tensor.dim() == 2 else grad[i, j]
+            target += overlap.conj() if grad.is_complex() else overlap.real
+    return grad

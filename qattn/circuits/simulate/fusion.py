@@ -187,7 +187,7 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
             index = inverse[target]
             back = np.empty_like(index)
             back[index] = natural
-            steps.append(Step("gather", torch.from_numpy(index), torch.from_numpy(back)))
+            steps.append(Step("gather", as_index(index), as_index(back)))
         sigma, layout, pending = target, wanted, False
 
     for stage in stages_of(circuit, flags, skip, limit):
@@ -199,7 +199,7 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
             steps.append(
                 Step(
                     "diagonal",
-                    None if is_natural(sigma) else torch.from_numpy(sigma.copy()),
+                    None if is_natural(sigma) else as_index(sigma),
                     members=tuple(stage.members),
                 )
             )
@@ -214,9 +214,7 @@ def make_plan(circuit: Circuit, flags: tuple[bool, ...], product: bool, limit: i
             windows, wanted = windows_of(circuit, stage, limit)
             arrange(wanted)
             steps += [Step("dense", window=window) for window in windows]
-    return Plan(
-        prefix, tuple(steps), None if is_natural(sigma) else torch.from_numpy(sigma.copy()), alike_of(steps, circuit)
-    )
+    return Plan(prefix, tuple(steps), None if is_natural(sigma) else as_index(sigma), alike_of(steps, circuit))
 
 
 def alike_of(steps: list[Step], circuit: Circuit) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
@@ -237,3 +235,8 @@ def alike_of(steps: list[Step], circuit: Circuit) -> tuple[tuple[int, tuple[int,
 def is_natural(sigma: Int[np.ndarray, " dim"]) -> bool:
     """Whether a permutation of basis states is the identity."""
     return np.array_equal(sigma, np.arange(len(sigma)))
+
+
+def as_index(places: Int[np.ndarray, " dim"]) -> Int[Tensor, " dim"]:
+    """A map of basis states for ``index_select``: 32 bits, a quarter of an amplitude in double precision."""
+    return torch.from_numpy(places.astype(np.int32))

@@ -18,6 +18,7 @@ from qattn.circuits.ir.memory import check_bytes
 from qattn.circuits.simulate.statevector import FinalState
 
 KINDS = ("probabilities", "samples", "expectations", "hamiltonian", "state", "povm")
+MOST_SIGNS = 2**20  # words times basis states of a table of signs; of more no table is made
 COMPLETENESS = 1e-8  # largest accepted ‖ΣE − 1‖ of a POVM, and most negative eigenvalue of an element
 
 
@@ -86,7 +87,10 @@ def expectations(final: FinalState, words: Sequence[str]) -> Float[Tensor, "... 
     """Means of Pauli words, one letter per wire: ``(k,)`` or ``(batch, k)``. Words of I and Z need no rotated state."""
     diagonal = [w for w in words if not set(w) & set("XY")]
     means: dict[str, Tensor] = {}
-    if diagonal:
+    if len(diagonal) << final.qubits > MOST_SIGNS:
+        columns = contracted(final.natural(final.density()), diagonal)
+        means.update(zip(diagonal, columns if final.batched else columns.squeeze(-1), strict=True))
+    elif diagonal:
         table = sign_table(tuple(diagonal)).to(final.psi.device)
         means.update(zip(diagonal, final.diagonal_expectations(table).unbind(-1), strict=True))
     others = [w for w in words if w not in means]
@@ -97,6 +101,22 @@ def expectations(final: FinalState, words: Sequence[str]) -> Float[Tensor, "... 
         moved = psi.index_select(-1, flips.to(psi.device)) * factors.to(psi)
         means[word] = (psi.conj() * moved).sum(-1).real
     return torch.stack([means[w] for w in words], -1)
+
+
+def contracted(density: Float[Tensor, "dim batch"], words: Sequence[str]) -> Float[Tensor, "words batch"]:
+    """Means of words of I and Z without a table of signs: wire after wire is summed or subtracted, last wire first.
+
+    What words have in common at their ends is computed once.
+    """
+    known = {"": density}
+
+    def over(ending: str) -> Tensor:
+        if ending not in known:
+            pairs = over(ending[1:]).unflatten(0, (-1, 2))
+            known[ending] = pairs[:, 0] - pairs[:, 1] if ending[0] == "Z" else pairs[:, 0] + pairs[:, 1]
+        return known[ending]
+
+    return torch.cat([over(word) for word in words])
 
 
 @lru_cache(maxsize=8)
@@ -116,7 +136,7 @@ def z_signs(word: str) -> Float[Tensor, " dim"]:
 def pauli_action(word: str) -> tuple[Int[Tensor, " dim"], Complex[Tensor, " dim"]]:
     """A Pauli word as (Pψ)[i] = factor[i] ψ[flip[i]]."""
     n = len(word)
-    index = torch.arange(2**n)
+    index = torch.arange(2**n, dtype=torch.int32)
     flip = index ^ sum(1 << (n - 1 - w) for w, letter in enumerate(word) if letter in "XY")
     factor = torch.ones(2**n, dtype=torch.complex128)
     for w, letter in enumerate(word):

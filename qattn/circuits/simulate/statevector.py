@@ -52,8 +52,9 @@ class FinalState:
         """Rows put in the order of basis states."""
         if self.sigma is None:
             return rows
-        place = torch.arange(len(self.sigma), device=self.sigma.device)
-        return rows.index_select(0, torch.empty_like(self.sigma).scatter_(0, self.sigma, place))
+        inverse = torch.empty_like(self.sigma)
+        inverse[self.sigma] = torch.arange(len(self.sigma), dtype=self.sigma.dtype, device=self.sigma.device)
+        return rows.index_select(0, inverse)
 
     def diagonal_expectations(self, values: Float[Tensor, "words dim"]) -> Float[Tensor, "... words"]:
         """Means of diagonal observables given by their eigenvalues ``(k, 2ⁿ)``: ``(batch, k)``."""
