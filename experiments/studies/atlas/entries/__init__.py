@@ -7,14 +7,17 @@ from experiments.studies.atlas.entries.backpropagation import Backpropagation
 from experiments.studies.atlas.entries.costs import Costs
 from experiments.studies.atlas.entries.hallucination import Hallucination
 from experiments.studies.atlas.entries.interference import Interference
+from experiments.studies.atlas.entries.internal_observers import InternalObservers
 from experiments.studies.atlas.entries.intertwined_contexts import IntertwinedContexts
 from experiments.studies.atlas.entries.lag_system import LagSystem
 from experiments.studies.atlas.entries.likelihood import Likelihood
+from experiments.studies.atlas.entries.lottery_tickets import LotteryTickets
 from experiments.studies.atlas.entries.no_cloning import NoCloning
 from experiments.studies.atlas.entries.nondeterminism import Nondeterminism
 from experiments.studies.atlas.entries.positions import Positions
 from experiments.studies.atlas.entries.quasi_dimensions import QuasiDimensions
 from experiments.studies.atlas.entries.residual_stream import ResidualStream
+from experiments.studies.atlas.entries.robustness import Robustness
 from experiments.studies.atlas.entries.rotation import Rotation
 from experiments.studies.atlas.entries.scaled_scores import ScaledScores
 from experiments.studies.atlas.entries.softmax_as_born import SoftmaxAsBorn
@@ -29,8 +32,11 @@ ENTRIES: dict[str, type[Entry]] = {
     "backpropagation": Backpropagation,
     "costs": Costs,
     "interference": Interference,
+    "internal_observers": InternalObservers,
+    "lottery_tickets": LotteryTickets,
     "nondeterminism": Nondeterminism,
     "positions": Positions,
+    "robustness": Robustness,
     "rotation": Rotation,
     "temperature": Temperature,
     "token_autoencoder": TokenAutoencoder,
