@@ -315,6 +315,21 @@ def fraction(
     return fraction_report.of_table(table, bootstrap, seed, progress)
 
 
+def question_order(source: str | Path, rounded: bool = False) -> dict[str, Any]:
+    """Two questions in two orders (a table's file or name): the QQ equality, and the held-out loss of the second order.
+
+    ``losses`` are in nats per respondent, of models fitted to the first order alone.
+    """
+    from contexts.logic import contextuality, named_tables
+    from contexts.logic.question_order import question_order as compared
+
+    if is_path(source):
+        table = contextuality.read_table(parsing.read_text(source), rounded)
+    else:
+        table = contextuality.table_from_dict(named_tables.load(str(source)))
+    return asdict(compared(table))
+
+
 def fraction_of_state(source: Hypergraph | str | Path, state: str) -> dict[str, Any]:
     """The contextual fraction of a state on a hypergraph's vectors: ``mixed``, or components, as ``"1,0,sqrt2"``."""
     from contexts.logic import fraction_report

@@ -10,6 +10,7 @@ import pytest
 from contexts import notebook
 from contexts.logic import contextuality as con
 from contexts.logic import couplings, fraction_report, named_tables
+from contexts.logic.question_order import qubit
 
 
 def cyclic(rng: np.random.Generator, rank: int) -> con.EmpiricalTable:
@@ -110,3 +111,44 @@ def test_fraction_verb(qattn):
         code, out, err = qattn("contexts", "fraction", *words)
         assert (code, out) == (2, "")
         assert message in err
+
+
+def test_question_order(qattn, tmp_path):
+    """Projections of any state obey the QQ equality; so do the surveys but Rose and Jackson (Wang & Busemeyer 2013)."""
+    rng = np.random.default_rng(0)
+    a, b = (np.linalg.qr(rng.standard_normal((5, 2)))[0] for _ in range(2))
+    a, b = a @ a.T, b @ b.T
+    state = rng.standard_normal(5)
+    state /= np.linalg.norm(state)
+
+    def asked(one: np.ndarray, two: np.ndarray) -> list[list[float]]:
+        both = [[np.linalg.norm(y @ x @ state) ** 2 for y in (two, np.eye(5) - two)] for x in (one, np.eye(5) - one)]
+        return np.array(both).tolist()
+
+    contexts = [{"measurements": ["A", "B"], "probabilities": asked(a, b)},
+                {"measurements": ["B", "A"], "probabilities": asked(b, a)}]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps({"contexts": contexts}))
+    found = notebook.question_order(tmp_path / "t.json")
+    assert abs(found["q"]) < 1e-12
+    assert found["p"] is None
+    ps = {name: notebook.question_order(name)["p"] for name in ("clinton_gore", "white_black", "rose_jackson")}
+    assert [name for name, p in ps.items() if p < 0.05] == ["rose_jackson"]
+    for name in ps:
+        losses = notebook.question_order(name)["losses"]
+        assert min(losses, key=losses.get) == "its own frequencies"
+    code, out, _ = qattn("contexts", "question-order", "clinton_gore")
+    assert (code, "q = -0.0031 (p = 0.913)" in out) == (0, True)
+    code, _, err = qattn("contexts", "question-order", "chsh")
+    assert (code, "two questions in two orders" in err) == (2, True)
+
+
+def test_a_qubit_predicts_the_other_order():
+    """Averaged over the phase of its state, by direct computation."""
+    a, t = 0.7, 0.8
+    theta = np.arccos(t**0.5)
+    basis = np.array([[np.cos(theta), np.sin(theta)], [-np.sin(theta), np.cos(theta)]])  # rows: B yes, B no
+    phases = np.exp(2j * np.pi * np.arange(8) / 8)
+    first = np.array([[a * t, a * (1 - t)], [(1 - a) * (1 - t), (1 - a) * t]])
+    states = [np.array([a**0.5, phase * (1 - a) ** 0.5]) for phase in phases]
+    after = np.mean([[[abs(row @ s) ** 2 * row[k] ** 2 for row in basis] for k in range(2)] for s in states], axis=0)
+    assert np.allclose(qubit(first), after)

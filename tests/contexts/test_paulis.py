@@ -123,3 +123,15 @@ def test_commute_of_a_file_of_long_words(qattn, tmp_path):
     assert sorted(map(sorted, (f["members"] for f in result["families"]))) in ([["A", "C"], ["B"]], [["A"], ["B", "C"]])
     code, out, _ = qattn("contexts", "commute", path)
     assert "families of commuting words: 2" in out
+
+
+def test_stim_agrees_about_commutation_and_circuits():
+    stim = pytest.importorskip("stim")
+    words = paulis.parse(random_words(25, 40, 7))
+    others = [stim.PauliString(name.replace("I", "_")) for name in words.names()]
+    assert paulis.commute(words).tolist() == [[a.commutes(b) for b in others] for a in others]
+    for family in paulis.families(paulis.commute(words)):
+        gates, diagonal = paulis.diagonalise(words.subset(family))
+        circuit = stim.Circuit("\n".join(f"{name} {' '.join(map(str, at))}" for name, at in gates))
+        for word, name in zip(family, diagonal.names(), strict=True):
+            assert others[word].after(circuit) == stim.PauliString(name.replace("I", "_"))

@@ -50,3 +50,24 @@ def fraction(
         with blame(table or "TABLE|NAME"):
             result = notebook.fraction(source, rounded, bootstrap, seed, progress())
     show(result, as_json, words.fraction_lines)
+
+
+@verbs.command("question-order")
+def question_order(
+    table: Annotated[
+        str,
+        typer.Argument(metavar="TABLE|NAME", help="Contexts [A, B] and [B, A] as JSON, or clinton_gore and others."),
+    ],
+    rounded: Annotated[bool, typer.Option("--round", help="Scale printed, rounded probabilities to sum to 1.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Two questions in two orders: test the QQ equality, and predict the second order from the first.
+
+    Example: `qattn contexts question-order clinton_gore`
+    """
+    from contexts import notebook
+
+    source = Path(table).expanduser() if notebook.is_path(table) else table
+    with blame(table or "TABLE|NAME"):
+        result = notebook.question_order(source, rounded)
+    show(result, as_json, words.question_order_lines)

@@ -229,6 +229,19 @@ def fraction_lines(r: dict[str, Any]) -> list[str]:
     return [*lines, f"CNT₁ {m['cnt1']:.6g}, CNT₂ {m['cnt2']:.6g}{beyond}"]
 
 
+def question_order_lines(r: dict[str, Any]) -> list[str]:
+    """The result of ``qattn contexts question-order`` as lines of text."""
+
+    def chance(p: float | None) -> str:
+        return "" if p is None else f" (p = {p:.3g})"
+
+    lines = [f"QQ equality: q = {r['q']:.4f}{chance(r['p'])}; a sequence of projections has q = 0"]
+    if r["order_p"] is not None:
+        lines.append(f"the order changes the answers: p = {r['order_p']:.3g}")
+    lines.append("the second order under models fitted to the first, in nats per respondent:")
+    return lines + [f"  {name:<28} {loss:.4f}" for name, loss in sorted(r["losses"].items(), key=lambda item: item[1])]
+
+
 def train_lines(r: dict[str, Any]) -> list[str]:
     """The result of ``qattn contexts train`` as lines of text."""
     lines = [
