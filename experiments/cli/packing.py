@@ -30,6 +30,7 @@ packing = typer.Typer(
 
 packing.command()(packing_vectors.recognise)
 packing.command()(packing_vectors.table)
+packing.command()(packing_vectors.project)
 
 
 class FieldName(StrEnum):

@@ -1,4 +1,4 @@
-"""``qattn packing recognise`` and ``table``: what given lines are, and the best packings cell by cell."""
+"""``qattn packing recognise``, ``project`` and ``table``: what given lines are, and the best packings cell by cell."""
 
 from __future__ import annotations
 
@@ -99,3 +99,34 @@ def _numbers(option: str, text: str) -> range:
     if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit()) or int(first) > int(last):
         raise UserError(f"{option} {text}: expected a number or a range like 3-5")
     return range(int(first), int(last) + 1)
+
+
+def project(
+    file: VectorsArgument,
+    eps: Annotated[float, typer.Option(help="Squared distances may change by this share, in (0, 1).")],
+    tensor: TensorOption = None,
+    kind: Annotated[
+        Literal["gaussian", "sparse", "hadamard"], typer.Option(help="How the random projection is made.")
+    ] = "gaussian",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the projection and of the pairs looked at.")] = 0,
+    figure: Annotated[Path | None, typer.Option(help="Draw the histogram of distortions (.svg or .png).")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Project vectors at random: the dimension that Johnson and Lindenstrauss's lemma asks for, and the one needed.
+
+    Example: `qattn packing optimize --d 8 --n 40 --out a.npy && qattn packing project a.npy --eps 0.5`
+    """
+    from experiments.studies.packing.projection_study import project_file, show_projection
+    from experiments.studies.packing.vector_files import load_vectors
+
+    if not 0 < eps < 1:
+        raise UserError(f"--eps {eps:g}: expected a number between 0 and 1")
+    if figure is not None and figure.suffix not in (".svg", ".png"):
+        raise UserError(f"--figure {figure}: expected a name that ends in .svg or .png")
+    vectors = load_vectors(file, tensor)
+    with blame(vectors.source):
+        result = project_file(vectors, eps, kind, seed, figure)
+    if as_json:
+        print_json(result)
+    else:
+        show_projection(result)
