@@ -95,7 +95,10 @@ class InternalObservers(Entry):
             f"Snapshot, process and resident by intervention: {said}. An exchanged state is felt (> {FELT} nats) for "
             + ", ".join(f"{characters} characters by the {name}" for name, characters in horizons.items())
             + f" of {len(found['rows'][self.models[0]]['divergence'][0])} that follow. A new session feels nothing of "
-            f"an earlier one, to the bit, unless it reads {self.notes} characters that the model left for itself.",
+            f"an earlier one, to the bit; what the model left for itself in {self.notes} characters is felt "
+            f"{self.many} characters later by "
+            + (" and ".join(name for name, levels in passed.items() if levels[2]) or "none of them")
+            + ".",
             tuple(numbers),
         )
 

@@ -112,10 +112,12 @@ class Robustness(Entry):
         decided = [pair.difference.mean or 0.0 for pair, p in corrected if p is not None and p < 0.05]
         count, less, more = len(pairs), sum(mean < 0 for mean in decided), sum(mean > 0 for mean in decided)
         verdict = "holds" if 2 * less > count and not more else "fails" if 2 * more > count or not less else "open"
+        losses = [mean_of(f"loss of {name}, undamaged", found["rows"][name]["none"], unit="nats") for name in MODELS]
         return Verdict(
             verdict,  # type: ignore[arg-type]
             f"In {count} comparisons of equal damage (each with the softmax twin and with the transformer) the unitary "
             f"model loses less in {less}, more in {more}, and {count - less - more} are not decided (Holm over all). "
+            f"Undamaged, the three lose {losses[0].value:.2f}, {losses[1].value:.2f} and {losses[2].value:.2f} nats. "
             f"What is conserved stays so under every damage: the register's norm is 1 to {found['norm']:.0e} with "
             f"the weights {100 * max(self.noise):g} % off, as all models' probabilities sum to 1 (to "
             f"{found['sums']:.0e}).",
@@ -123,7 +125,7 @@ class Robustness(Entry):
                 *(Number(f"added loss of unitary minus {rival}, {damage}", pair.difference.mean or 0.0,
                          pair.difference.low, pair.difference.high, 0.0, "nats")
                   for (damage, rival), pair in pairs.items()),
-                *(mean_of(f"loss of {name}, undamaged", found["rows"][name]["none"], unit="nats") for name in MODELS),
+                *losses,
                 Number("change of the register's norm under the most noise", found["norm"], reference=0.0),
             ),
         )  # fmt: skip
