@@ -59,12 +59,17 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def odd_file(chance: random.Random) -> bytes:
-    """The base file with up to three things put wrong, or a text that is hardly YAML."""
+    """The base file of an experiment, damaged."""
+    return damaged(chance, BASE)
+
+
+def damaged(chance: random.Random, base: dict[str, Any]) -> bytes:
+    """``base`` as JSON (which is YAML) with up to three things put wrong, or a text that is hardly YAML."""
     if chance.random() < 0.1:
         return chance.choice(RAW).encode("utf-8", errors="surrogatepass")
-    data = json.loads(json.dumps(BASE))
+    data = json.loads(json.dumps(base))
     for _ in range(chance.randint(1, 3)):
-        *path, last = chance.choice(places(data))
+        *path, last = chance.choice(places(data) or [("gone",)])
         holder = data
         for key in path:
             holder = holder[key]
@@ -74,7 +79,7 @@ def odd_file(chance: random.Random) -> bytes:
         elif what < 0.8 and isinstance(holder, dict):
             holder[str(chance.choice(ODD))[:20]] = chance.choice(ODD)
         elif isinstance(holder, dict):
-            del holder[last]
+            holder.pop(last, None)
         else:
             holder.append(chance.choice(ODD))
     raw = json.dumps(data, ensure_ascii=chance.random() < 0.5).encode("utf-8", errors="surrogatepass")
