@@ -316,13 +316,18 @@ def test_malformed_file_is_named(qattn, tmp_path):
     assert "'€'" in err
 
 
-@pytest.mark.parametrize("verb", ["check", "states", "bounds", "commute", "realize", "draw"])
-def test_the_example_in_help_works(qattn, verb, monkeypatch, tmp_path):
-    cli = importlib.import_module(
-        "experiments.cli.contexts.logic"
-    )  # experiments.cli.contexts, the name, is the group of verbs
+@pytest.mark.parametrize(
+    ("module", "verb"),
+    [
+        *(("logic", verb) for verb in ("check", "states", "bounds", "commute", "realize", "draw")),
+        *(("sets", verb) for verb in ("parity", "critical", "contains")),
+        ("tables", "question_order"),
+    ],
+)
+def test_the_example_in_help_works(qattn, module, verb, monkeypatch, tmp_path):
+    cli = importlib.import_module(f"experiments.cli.contexts.{module}")
     example = re.search(r"Example: `qattn (.+?)`", getattr(cli, verb).__doc__).group(1)
-    code, out, _ = qattn("contexts", verb, "--help")
+    code, out, _ = qattn("contexts", verb.replace("_", "-"), "--help")
     assert code == 0
     assert "Example: qattn contexts" in out
     monkeypatch.chdir(tmp_path)
