@@ -187,6 +187,42 @@ def qaoa(
 
 
 @circuit.command()
+def kernel(
+    spec: SpecPath,
+    out: OutOption = None,
+    overrides: Sets = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the kernel of a circuit's states with the Gaussian one on the data of its `train` block.
+
+    Example: `qattn circuit kernel experiments/configs/circuits/classify_iris.yaml --out runs/kernel`
+    """
+    file = load(spec, overrides, drawn=True)
+    from experiments.studies.circuit_kernel import study
+
+    with blame(spec):
+        read = file.static
+    say(study(spec, read, file.train, out), as_json)
+
+
+@circuit.command()
+def evolve(
+    source: Annotated[Path, typer.Argument(help="An evolution in YAML: `evolve` with qubits, hamiltonian, time.")],
+    out: OutOption = None,
+    overrides: Sets = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare product formulas of order 1, 2 and 4 with the exact time evolution.
+
+    Example: `qattn circuit evolve experiments/configs/circuits/evolve_ising.yaml --set evolve.time=2.0`
+    """
+    from experiments.schema.evolution_file import load_evolution
+    from experiments.studies.circuit_evolution import study
+
+    say(study(source, load_evolution(source, overrides or ()), out), as_json)
+
+
+@circuit.command()
 def analyse(
     spec: SpecPath,
     measures: Annotated[

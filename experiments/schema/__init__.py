@@ -13,6 +13,7 @@ from typing import Any
 from experiments.located.yaml_positions import Contradiction, Loaded, Override, load_located
 from experiments.located.yaml_source import ConfigError
 from experiments.schema.circuit_file import load_circuit
+from experiments.schema.evolution_file import load_evolution
 from experiments.schema.experiment import ExperimentFile
 from experiments.schema.find_config import CONFIGS, find_config, load_experiment, read_experiment, shipped_configs
 from experiments.schema.jobs import Job, jobs
@@ -25,6 +26,7 @@ LOADERS: dict[str, Callable[[Path], Any]] = {
     "packing": load_packing,
     "qubits": load_circuit,
     "graph": load_qaoa,
+    "evolve": load_evolution,
 }
 """How a shipped YAML file is loaded, by a key at its top level. Another kind of file registers here with one line."""
 

@@ -21,13 +21,15 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]  # the data's generator takes no gr
 class TrainKeys(Strict):
     """What the circuit learns, and how."""
 
-    task: Literal["state", "unitary", "distribution", "classification", "energy"]
+    task: Literal["state", "unitary", "distribution", "classification", "regression", "energy"]
     target: Any = None
     """Amplitudes, a matrix, probabilities, or a name (ghz, w, uniform, bars)."""
-    data: Literal["moons", "parity", "circles"] | None = None
-    """The data set of a classification."""
+    data: str | None = None
+    """The data of a classification (moons, circles, parity, or a .csv file) or a regression (a .csv file)."""
     samples: PositiveInt = 200
-    """Its size."""
+    """The size of moons, circles and parity."""
+    label: str | None = None
+    """The column of a .csv file that is learnt; default: the last. All others are features."""
     optimizer: Literal["adam", "sgd", "lbfgs", "qng"] = "adam"
     """torch's optimisers, or quantum natural gradient (state tasks)."""
     lr: Positive = 0.05

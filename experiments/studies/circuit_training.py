@@ -34,11 +34,13 @@ from experiments.schema.circuit_file import TrainKeys
 from experiments.stats.accuracy import accuracy_interval
 from experiments.stats.statistics import t_interval
 from experiments.studies.circuit_figures import energy_curve
+from experiments.studies.labelled_data import Labelled, fit_picture, regression_scores, unit_rows
+from experiments.studies.labelled_data import load as load_data
 from qattn.circuits.ir.spec import Spec
 from qattn.circuits.ir.spec_values import array_of, at
 from qattn.circuits.ir.spec_writer import to_dict
 from qattn.circuits.simulate.energy import MOST_QUBITS, ground_energy
-from qattn.circuits.train import Fit, Task, labelled, shift_gap, target_of
+from qattn.circuits.train import LABELLED, Fit, Task, shift_gap, target_of
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 STATE, METRICS, SETTINGS, CIRCUIT, RESULT = FILES = (
@@ -48,26 +50,30 @@ OLD_STATE = "train_state.pt"
 FIX = "put the file back from a copy, or train anew in another --out folder"
 
 
-def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
-    """The problem a ``train`` block describes. Raises ``ValueError`` when its parts do not fit together."""
+def fit_for(spec: Spec, keys: TrainKeys, data: Labelled | None = None) -> Fit:
+    """The problem a ``train`` block describes, its ``data`` read anew unless given.
+
+    Raises ``ValueError`` when its parts do not fit together.
+    """
     circuit = spec.circuit
-    of_others = ("target",) if keys.task == "classification" else ("data", "samples")
+    if keys.task not in LABELLED:
+        of_others: tuple[str, ...] = ("data", "samples", "label")
+    else:
+        of_others = ("target", "samples") if str(keys.data).endswith(".csv") else ("target", "label")
     for key in of_others:
         if key in keys.model_fields_set and getattr(keys, key) is not None:
-            raise ValueError(f"train.{key}: a task of kind {keys.task} has none: drop the key")
-    if keys.task == "classification":
+            raise ValueError(f"train.{key}: a task of kind {keys.task} has none here: drop the key")
+    if keys.task in LABELLED:
         if keys.data is None:
-            raise ValueError("train: a classification needs `data`: moons, circles or parity")
+            raise ValueError(f"train: a {keys.task} needs `data`: a .csv file, or moons, circles or parity")
         if not circuit.n_inputs:
-            raise ValueError(
-                "train: a classification needs an encoding that reads inputs, such as encode: {kind: angle}"
-            )
+            told = "needs an encoding that reads inputs, such as encode: {kind: angle}"
+            raise ValueError(f"train: a {keys.task} {told}")
         if spec.inputs is not None:
-            raise ValueError("train: a classification takes its inputs from the data: drop `inputs` or `encode.values`")
-        points, labels = labelled(keys.data, keys.samples, circuit.n_inputs, keys.seed)
-        if circuit.amplitude_inputs:
-            points = unit_rows(points)
-        task = Task("classification", data=points, labels=labels)
+            raise ValueError(f"train: a {keys.task} takes its inputs from the data: drop `inputs` or `encode.values`")
+        data = data or load_data(keys, circuit)
+        points = unit_rows(data.points) if circuit.amplitude_inputs else data.points
+        task = Task(keys.task, data=points, labels=data.labels)
     elif keys.task == "energy":
         if keys.target is not None or spec.measurement.hamiltonian is None:
             raise ValueError("train: an energy is that of measure: {hamiltonian: ...}, and takes no `target`")
@@ -86,13 +92,6 @@ def fit_for(spec: Spec, keys: TrainKeys) -> Fit:
     if start.size and not np.any(np.isnan(start)) and "spread" in keys.model_fields_set:
         raise ValueError("train.spread: the circuit's parameters are all given, so none is drawn: drop one of the two")
     return Fit(circuit, task, keys.optimizer, keys.lr, keys.seed, keys.spread, DTYPES[keys.dtype], start)
-
-
-def unit_rows(points: np.ndarray) -> np.ndarray:
-    """Data as amplitudes: every row divided by its norm, a row of zeros becomes the state |0…0>."""
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    first = np.eye(1, points.shape[1])
-    return np.where(norms > 0, points / np.where(norms > 0, norms, 1), first)
 
 
 def train(
@@ -155,7 +154,8 @@ def train_one(source: Path, spec: Spec, keys: TrainKeys, out: Path | None, check
     Raises :class:`UserError` where the loss is no finite number any more.
     """
     with blame(source):
-        problem = fit_for(spec, keys)
+        data = load_data(keys, spec.circuit) if keys.task in LABELLED and keys.data and spec.circuit.n_inputs else None
+        problem = fit_for(spec, keys, data)
     result: dict[str, Any] = {
         "task": keys.task,
         "optimizer": keys.optimizer,
@@ -163,10 +163,10 @@ def train_one(source: Path, spec: Spec, keys: TrainKeys, out: Path | None, check
         "parameters": problem.circuit.n_parameters,
     }
     if check:
-        x = problem.data[0].double() if keys.task == "classification" else None
+        x = problem.data[0].double() if keys.task in LABELLED else None
         result["parameter_shift_gap"] = shift_gap(problem.circuit, problem.parameters, inputs=x)
     try:
-        rows = [] if out is None else prepare(out, problem, spec, keys)
+        rows = [] if out is None else prepare(out, problem, spec, keys, "" if data is None else data.checksum)
         begun = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
         with held_interrupt() as interrupted:
             steps(problem, keys.steps, begun, rows, out, quiet, interrupted)
@@ -178,6 +178,8 @@ def train_one(source: Path, spec: Spec, keys: TrainKeys, out: Path | None, check
     result.update(steps=problem.steps, loss=loss, seconds=time.monotonic() - begun)
     if keys.task == "classification":
         result |= {"accuracy": problem.accuracy(), "examples": len(problem.labels) - problem.cut}
+    if keys.task == "regression" and data is not None:
+        result |= regression_scores(problem, data)
     h = problem.task.hamiltonian
     ground = ground_energy(h) if h is not None and h.qubits <= MOST_QUBITS else None
     if ground is not None:
@@ -185,6 +187,8 @@ def train_one(source: Path, spec: Spec, keys: TrainKeys, out: Path | None, check
     if out is not None:
         if ground is not None:
             write_bytes(out / "energy.svg", energy_curve(rows, ground))
+        if data is not None and (drawn := fit_picture(problem, data)):
+            write_bytes(out / "fit.svg", drawn)
         trained = Spec(spec.circuit, problem.parameters.detach().double().numpy(), spec.inputs, spec.measurement)
         write_json(out / CIRCUIT, to_dict(trained))
         write_record(out / RESULT, result)
@@ -233,13 +237,20 @@ def clear(out: Path) -> None:
         shutil.rmtree(folder)
 
 
-def prepare(out: Path, problem: Fit, spec: Spec, keys: TrainKeys) -> list[Event]:
+def prepare(out: Path, problem: Fit, spec: Spec, keys: TrainKeys, checksum: str = "") -> list[Event]:
     """A new folder, or the state of an old one put back into the problem; the rows of the steps made so far.
+
+    ``checksum`` is that of the table learnt from, where there is one: another table is another training.
 
     Raises :class:`UserError` when the folder's training is of another circuit or other settings, and when its state is
     lost or damaged.
     """
-    settings = {"circuit": to_dict(spec), "train": keys.model_dump(exclude={"steps", "seeds"}, mode="json")}
+    settings: dict[str, Any] = {
+        "circuit": to_dict(spec),
+        "train": keys.model_dump(exclude={"steps", "seeds", "label"}, mode="json"),
+    }
+    if checksum:
+        settings |= {"table": checksum, "label": keys.label}
     present = [name for name in FILES if (out / name).exists()]
     if not present:
         write_record(out / SETTINGS, settings)

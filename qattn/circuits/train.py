@@ -22,7 +22,8 @@ from qattn.circuits.simulate.energy import energy
 from qattn.circuits.simulate.readout import expectations, log_probabilities
 from qattn.circuits.simulate.statevector import GRADIENT_STATES, run
 
-TASKS = ("state", "unitary", "distribution", "classification", "energy")
+LABELLED = ("classification", "regression")
+TASKS = ("state", "unitary", "distribution", *LABELLED, "energy")
 OPTIMIZERS = ("adam", "sgd", "lbfgs", "qng")
 DAMPING = 1e-3  # added to the Fubini–Study metric's diagonal before it is inverted
 NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "gaussian"), "unitary": ("qft",)}
@@ -30,8 +31,9 @@ NAMES = {"state": ("ghz", "w", "uniform"), "distribution": ("uniform", "bars", "
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learnt: the target's numbers, data ``(m, features)`` with labels 0 and 1 ``(m,)``, the last quarter held
-    out, or the Hamiltonian whose energy becomes small."""
+    """What is learnt: the target's numbers, data ``(m, features)`` with labels ``(m,)``, the last quarter held out, or
+    the Hamiltonian whose energy becomes small. Labels are 0 and 1, or in a regression what the mean of Z on wire 0
+    shall be."""
 
     kind: str
     target: np.ndarray | None = None
@@ -154,7 +156,7 @@ class Fit:
             raise ValueError("the circuit has no parameters to train")
         if circuit.noisy:
             raise ValueError("training runs without noise channels: drop the noise")
-        if task.kind != "classification" and circuit.n_inputs:
+        if task.kind not in LABELLED and circuit.n_inputs:
             raise ValueError(
                 f"the circuit reads {circuit.n_inputs} inputs, of which a {task.kind} task has none: give `inputs`"
             )
@@ -178,7 +180,7 @@ class Fit:
         self.target = None
         if task.target is not None:
             self.target = torch.as_tensor(task.target, dtype=complex_dtype if task.kind != "distribution" else dtype)
-        if task.kind == "classification":
+        if task.kind in LABELLED:
             assert task.data is not None
             assert task.labels is not None
             expect_shape("data", task.data.shape[1:], (circuit.n_inputs,))
@@ -191,9 +193,11 @@ class Fit:
 
     def loss(self) -> Float[Tensor, ""]:
         """Infidelity, Kullback–Leibler divergence of the target from the Born distribution, cross
-        entropy, or energy."""
+        entropy, squared error, or energy."""
         if self.task.kind == "classification":
             return self.cross_entropy(slice(0, self.cut))
+        if self.task.kind == "regression":
+            return self.squared_error(slice(0, self.cut))
         if self.task.kind == "energy":
             assert self.task.hamiltonian is not None
             return energy(self.task.hamiltonian, run(self.circuit, self.parameters).amplitudes())
@@ -209,9 +213,16 @@ class Fit:
 
     def probability_of_one(self, rows: slice) -> Float[Tensor, " rows"]:
         """Probability of label 1: wire 0 found in |1⟩, from the mean of Z."""
+        return (1 - self.mean_of_z(self.data[rows])) / 2
+
+    def mean_of_z(self, points: Float[Tensor, "rows features"]) -> Float[Tensor, " rows"]:
+        """The mean of Z on wire 0 for given inputs."""
         word = "Z" + "I" * (self.circuit.qubits - 1)
-        mean = expectations(run(self.circuit, self.parameters, self.data[rows]), [word])[:, 0]
-        return (1 - mean) / 2
+        return expectations(run(self.circuit, self.parameters, points), [word])[:, 0]
+
+    def squared_error(self, rows: slice) -> Float[Tensor, ""]:
+        """Mean squared difference of the mean of Z from the labels."""
+        return (self.mean_of_z(self.data[rows]) - self.labels[rows]).square().mean()
 
     def cross_entropy(self, rows: slice) -> Float[Tensor, ""]:
         """Mean cross entropy of some samples, probabilities kept away from 0 and 1 by rounding."""
