@@ -96,29 +96,32 @@ class Nondeterminism(Entry):
         from experiments.stats.accuracy import wilson
 
         rows, sums = found["rows"], found["sums"]
-        tokens = max(max(row["changed"]) for row in rows.values())
         by_sum = {dtype: max(row["changed"]) for dtype, row in sums.items()}
-        bits, cure = max(max(row["apart"]) for row in rows.values()), all(row["cure"] for row in rows.values())
-        changes = max(tokens, *by_sum.values()) > 0
-        verdict = "fails" if (bits == 0 and not changes) or not cure else "holds" if bits > 0 and changes else "open"
-        worst = max(rows, key=lambda name: rows[name]["parted"])
-        after = rows[worst]["after"]
+        by_batch = {name: max(row["changed"]) for name, row in rows.items()}
+        parted = max(rows, key=lambda name: rows[name]["parted"])
+        apart, cure = max(max(row["apart"]) for row in rows.values()), all(row["cure"] for row in rows.values())
+        answers = max(by_batch.values()) > 0 or rows[parted]["parted"] > 0
+        none = apart == 0 and max(by_sum.values()) == 0
+        verdict = "fails" if none or not cure else "holds" if answers else "open"
+        most, after = max(by_batch, key=lambda name: by_batch[name]), rows[parted]["after"]
+        parts = (
+            "none" if after is None else f"{100 * rows[parted]['parted']:.0f} % ({parted}, after {after:.0f} tokens)"
+        )
         return Verdict(
             verdict,  # type: ignore[arg-type]
-            f"On this machine the batch moves log p by up to {bits:.1g}; in bfloat16 another order of the logits' sum "
-            f"changes {100 * by_sum['bfloat16']:.2f} % of the transformer's greedy tokens, in float32 "
-            f"{100 * by_sum['float32']:.2f} %, in float64 {100 * by_sum['float64']:.2f} %. Most continuations part for "
-            f"{worst}: {100 * rows[worst]['parted']:.0f} % of {self.prompts}"
-            + (f", after {after:.0f} tokens on average" if after is not None else "")
-            + ". Computed row by row every bit is the same, in whatever order and company: the cure is invariance, not "
-            "a lower temperature.",
+            f"On this machine the batch moves log p by up to {apart:.1g} and changes up to {100 * by_batch[most]:.2f} % "
+            f"of the greedy tokens ({most}); of {self.prompts} continuations {parts} part from those computed alone. "
+            f"Another order of the logits' sum alone changes {100 * by_sum['bfloat16']:.2f} % of the transformer's "
+            f"tokens in bfloat16, {100 * by_sum['float32']:.2f} % in float32 and {100 * by_sum['float64']:.2f} % in "
+            "float64. Computed row by row every bit is the same in whatever order and company: the cure is a batch "
+            "that does not matter, not a lower temperature.",
             (
                 *(Number(f"sums of three that their order changes, {dtype}", row["triples"],
                          *wilson(row["triples"], self.triples)) for dtype, row in sums.items()),
                 *(Number(f"greedy tokens changed by the order of one sum, {dtype}", share, reference=0.0)
                   for dtype, share in by_sum.items()),
-                *(Number(f"greedy tokens changed by the batch, {name}", max(row["changed"]), reference=0.0)
-                  for name, row in rows.items()),
+                *(Number(f"greedy tokens changed by the batch, {name}", share, reference=0.0)
+                  for name, share in by_batch.items()),
                 *(Number(f"continuations that part, {name}", row["parted"], *wilson(row["parted"], self.prompts))
                   for name, row in rows.items()),
             ),
