@@ -109,8 +109,8 @@ class Nondeterminism(Entry):
         )
         return Verdict(
             verdict,  # type: ignore[arg-type]
-            f"On this machine the batch moves log p by up to {apart:.1g} and changes up to {100 * by_batch[most]:.2f} % "
-            f"of the greedy tokens ({most}); of {self.prompts} continuations {parts} part from those computed alone. "
+            f"Here the batch moves log p by up to {apart:.1g} and changes up to {100 * by_batch[most]:.2f} % of the "
+            f"greedy tokens ({most}); of {self.prompts} continuations {parts} part from those computed alone. "
             f"Another order of the logits' sum alone changes {100 * by_sum['bfloat16']:.2f} % of the transformer's "
             f"tokens in bfloat16, {100 * by_sum['float32']:.2f} % in float32 and {100 * by_sum['float64']:.2f} % in "
             "float64. Computed row by row every bit is the same in whatever order and company: the cure is a batch "
