@@ -39,7 +39,7 @@ def runs(app: FastAPI, workspace: Workspace, page: Page) -> None:
 
 
 def models(app: FastAPI, workspace: Workspace, page: Page) -> None:
-    """Trained models side by side on one prompt."""
+    """Trained models side by side on one prompt. Its page raises :class:`UserError` for more than it shows."""
 
     @app.get("/models")
     def models_page(

@@ -75,6 +75,7 @@ class LotteryTickets(Entry):
                 "letters": -frequencies[test.long()].mean().item()}  # fmt: skip
 
     def judge(self, found: Found) -> Verdict:
+        """Raises :class:`UserError` where the median seed has learnt nothing that pruning could keep."""
         import numpy as np
 
         learnt = found["letters"] - np.asarray(found["spread"])
