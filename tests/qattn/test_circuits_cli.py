@@ -98,7 +98,8 @@ def test_training_writes_resumes_and_is_reproducible(ask, tmp_path: Path) -> Non
     assert [row["step"] for row in rows] == list(range(1, 13))
     trained = ask("simulate", tmp_path / "b" / "circuit.json", "--json").json
     assert sum(trained["probabilities"]) == pytest.approx(1)
-    assert "add --resume" in ask("train", spec, "--out", tmp_path / "b").err
+    repeated = ask("train", spec, "--set", "train.steps=12", "--out", tmp_path / "b", "--json").json
+    assert (repeated["steps"], repeated["loss"]) == (12, whole["loss"])  # a repeated command trains nothing anew
     other = ask("train", spec, "--set", "train.lr=0.2", "--out", tmp_path / "b", "--resume")
     assert "other settings" in other.err
 
