@@ -32,8 +32,7 @@ def fraction(
     """Contextual and signalling fraction of measured probabilities, and contextuality by default with its measures.
 
     TABLE: `{"contexts": [{"measurements": ["A", "B"], "probabilities": {"0,0": 0.5, "1,1": 0.5}}, ...]}`, or
-    `"counts"` in place of `"probabilities"`. NAME: pr, chsh, bell, kcbs, hardy, ghz, peres_mermin, clinton_gore,
-    rose_jackson, white_black.
+    `"counts"` in place of `"probabilities"`. NAME: pr, chsh, bell, kcbs, hardy, ghz, peres_mermin, clinton_gore.
 
     Example: `qattn contexts fraction clinton_gore --bootstrap 200`
     """
