@@ -7,7 +7,8 @@ import signal
 import sys
 from types import FrameType
 
-STOPPED = "stopped; what was finished is kept"
+from experiments.errors import STOPPED
+
 IMPORTING = "<frozen importlib._bootstrap>"  # the file name of Python's import machinery in its frames
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+STOPPED = "stopped; what was finished is kept"
+"""What Ctrl-C says."""
+
 
 class UserError(Exception):
     """Bad input. The message is one clear sentence naming the file, the key and the fix."""

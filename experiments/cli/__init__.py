@@ -25,8 +25,7 @@ from experiments.cli.run import run
 from experiments.cli.sample import sample
 from experiments.cli.serve import serve
 from experiments.cli.summary import summary
-from experiments.entry import STOPPED
-from experiments.errors import UserError
+from experiments.errors import STOPPED, UserError
 
 app = typer.Typer(
     name="qattn",

@@ -3,64 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import FreshOption, JsonOption, OutOption, ResumeOption, check_resume
+from experiments.cli.circuit_input import Sets, SpecPath, load, load_static, say
+from experiments.cli.circuit_learning import evolve, kernel, qaoa, train
+from experiments.cli.options import JsonOption
 from experiments.errors import UserError, blame
 
 if TYPE_CHECKING:
-    from experiments.schema.circuit_file import CircuitFile
-    from qattn.circuits.ir.spec import Spec
+    pass
 
 circuit = typer.Typer(name="circuit", help="Parametrized quantum circuits.", no_args_is_help=True)
-
-SpecPath = Annotated[Path, typer.Argument(help="A circuit in YAML, JSON or OpenQASM (.qasm).")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a key: --set ansatz.layers=3")]
-
-
-def load(path: Path, overrides: list[str] | None = None, drawn: bool = False) -> CircuitFile:
-    """The circuit that a file describes; bad input is one sentence. A training draws missing values."""
-    if path.suffix == ".qasm":
-        from experiments.studies.circuits import imported
-
-        if overrides:
-            raise UserError(
-                f"{path}: --set overrides keys of YAML or JSON: turn the file into one by qattn circuit import"
-            )
-        return imported(path, drawn)
-    from experiments.schema.circuit_file import load_circuit
-
-    with blame(path):  # a circuit that needs more memory than there is
-        return load_circuit(path, overrides or (), drawn)
-
-
-def load_static(path: Path, overrides: list[str] | None = None) -> Spec:
-    """The circuit that a file describes, for verbs that take none with measurements in between."""
-    file = load(path, overrides)
-    with blame(path):
-        return file.static
-
-
-def say(value: dict[str, Any], as_json: bool) -> None:
-    """Print a result, as JSON or as lines ``key: value``."""
-    if as_json:
-        print(json.dumps(value, allow_nan=False))
-        return
-    for key, item in lines(value):
-        print(f"{key}: {item}")
-
-
-def lines(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """A result for people: one line per number, `fisher.data: 1000`; lists as JSON."""
-    for key, item in value.items():
-        if isinstance(item, dict):
-            yield from lines(item, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", json.dumps(item, ensure_ascii=False) if isinstance(item, list) else str(item)
+for verb in (train, qaoa, kernel, evolve):
+    circuit.command()(verb)
 
 
 @circuit.command()
@@ -130,96 +88,6 @@ def listing(as_json: JsonOption = False) -> None:
     print("gates:", ", ".join((*GATES, *VARIADIC)))
     print("noise channels:", ", ".join(CHANNELS))
     print("devices:", ", ".join(devices))
-
-
-@circuit.command()
-def train(
-    spec: SpecPath,
-    out: OutOption = None,
-    resume: ResumeOption = False,
-    fresh: FreshOption = False,
-    check_gradients: Annotated[bool, typer.Option(help="Compare with PennyLane's parameter-shift rule first.")] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many trainings, each from its own seed.")] = None,
-    overrides: Sets = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Fit a circuit to what its file's `train` block asks.
-
-    With --out the training's state is kept there, and repeating the command continues, also with more steps.
-
-    Example: `qattn circuit train experiments/configs/circuits/train_ghz.yaml --set train.steps=50`
-    """
-    check_resume(resume, fresh)
-    if out is None and (resume or fresh):
-        raise UserError("--resume, --fresh: expected --out with the folder they are about, got none")
-    file = load(spec, overrides, drawn=True)
-    if file.train is None:
-        raise UserError(f"{spec}: nothing to train: add a `train` block, such as train: {{task: state, target: ghz}}")
-    from experiments.studies.circuit_training import train as run
-
-    keys = file.train if seeds is None else file.train.model_copy(update={"seeds": seeds})
-    with blame(spec):
-        read = file.static
-    say(run(spec, read, keys, out, fresh, check_gradients, quiet=as_json), as_json)
-
-
-@circuit.command()
-def qaoa(
-    source: Annotated[Path, typer.Argument(help="A study in YAML, or a graph: an edge list, GraphML, GML.")],
-    out: OutOption = None,
-    overrides: Sets = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Find the greatest cut of a graph by QAOA, depth by depth, and compare it with the exact one.
-
-    Example: `qattn circuit qaoa experiments/configs/circuits/qaoa_petersen.yaml --set layers=2`
-    """
-    from experiments.schema.qaoa_file import QaoaFile, load_qaoa
-    from experiments.studies.circuit_qaoa import study
-
-    if source.suffix in (".yaml", ".yml"):
-        file = load_qaoa(source, overrides or ())
-    elif overrides:
-        raise UserError(f"{source}: --set overrides keys of a YAML file, and this is a graph: name it under `graph`")
-    else:
-        file = QaoaFile(graph=str(source.absolute()))
-    say(study(source, file, out), as_json)
-
-
-@circuit.command()
-def kernel(
-    spec: SpecPath,
-    out: OutOption = None,
-    overrides: Sets = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare the kernel of a circuit's states with the Gaussian one on the data of its `train` block.
-
-    Example: `qattn circuit kernel experiments/configs/circuits/classify_iris.yaml --out runs/kernel`
-    """
-    file = load(spec, overrides, drawn=True)
-    from experiments.studies.circuit_kernel import study
-
-    with blame(spec):
-        read = file.static
-    say(study(spec, read, file.train, out), as_json)
-
-
-@circuit.command()
-def evolve(
-    source: Annotated[Path, typer.Argument(help="An evolution in YAML: `evolve` with qubits, hamiltonian, time.")],
-    out: OutOption = None,
-    overrides: Sets = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare product formulas of order 1, 2 and 4 with the exact time evolution.
-
-    Example: `qattn circuit evolve experiments/configs/circuits/evolve_ising.yaml --set evolve.time=2.0`
-    """
-    from experiments.schema.evolution_file import load_evolution
-    from experiments.studies.circuit_evolution import study
-
-    say(study(source, load_evolution(source, overrides or ()), out), as_json)
 
 
 @circuit.command()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qattn.circuits.compile.draw_dynamic import Queue
+from qattn.circuits.compile.draw_dynamic import Queue, labelled
 from qattn.circuits.ir.circuit import Circuit, Operation, ParameterRef
 from qattn.circuits.ir.dynamic import DynamicCircuit
 from qattn.circuits.simulate import pennylane_device
@@ -64,17 +64,6 @@ def label_of(angle: ParameterRef, names: tuple[str, ...]) -> str:
     if angle.scale != 1:
         text = f"-{text}" if angle.scale == -1 else f"{angle.scale:.4g}·{text}"
     return text if angle.shift == 0 else f"{text}{angle.shift:+.4g}"
-
-
-def labelled(text: str, wires: tuple[int, ...]) -> Any:
-    """A box with a text, for what PennyLane has no picture of."""
-    import pennylane as qml
-
-    class Box(qml.operation.Operation):
-        def label(self, decimals: int | None = None, base_label: str | None = None, cache: dict | None = None) -> str:
-            return text
-
-    return Box(wires=list(wires))
 
 
 def text(

@@ -45,8 +45,6 @@ class Queue:
 
     def repeat(self, step: Repeat) -> None:
         """One round between boxes."""
-        from qattn.circuits.compile.draw import labelled
-
         wires = tuple(range(self.qubits))
         labelled(f"{step.most}×", wires)
         self.put(step.body)
@@ -62,3 +60,14 @@ class Queue:
     def both(self, first: Any, second: Any) -> Any:
         """Two conditions at once."""
         return second if first is None else first & second
+
+
+def labelled(text: str, wires: tuple[int, ...]) -> Any:
+    """A box with a text, for what PennyLane has no picture of."""
+    import pennylane as qml
+
+    class Box(qml.operation.Operation):
+        def label(self, decimals: int | None = None, base_label: str | None = None, cache: dict | None = None) -> str:
+            return text
+
+    return Box(wires=list(wires))
