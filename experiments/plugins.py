@@ -8,7 +8,7 @@ nobody who does not ask for it: whoever does gets one sentence that names the pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar, get_args
 
 Member = TypeVar("Member")
@@ -64,7 +64,7 @@ class Registry(MutableMapping[str, Member], Generic[Member]):
                     self.broken.setdefault(point.name, self._sentence(point, error))
         return self._members
 
-    def _sentence(self, point: EntryPoint, error: BaseException) -> str:
+    def _sentence(self, point: Any, error: BaseException) -> str:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "a package without a name"
         reason = " ".join(str(error).split())
         named = "" if type(error) is ValueError else f"{type(error).__name__}: "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
@@ -77,7 +77,8 @@ def load(name: str) -> Hypergraph:
 
     near = get_close_matches(name, [*names(), *ALIASES], n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names())}"
-    raise ValueError(f"no hypergraph is called {name!r}; {hint}")
+    file = "; a string of contexts goes into a file that ends in .mmp" if "," in name else ""
+    raise ValueError(f"no hypergraph is called {name!r}; {hint}{file}")
 
 
 @cache
@@ -171,7 +172,7 @@ def mermin_square() -> Hypergraph:
     return expand_pairs(Hypergraph(vectors, contexts, (), 4, vectors, name="mermin_square"))
 
 
-def _declared(point: EntryPoint) -> Hypergraph:
+def _declared(point: Any) -> Hypergraph:
     try:
         found = point.load()
         made = found if isinstance(found, Hypergraph) else found()

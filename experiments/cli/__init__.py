@@ -99,7 +99,7 @@ def usage(error: Exception) -> None:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.exit(2)  # the help is on the screen by now
-    message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+    message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")  # type: ignore[attr-defined]
     where = context.command_path if context else "qattn"
     fail(f"{message[:1].lower()}{message[1:]} ({where} --help shows what there is)", 2)
 

@@ -63,11 +63,13 @@ def run(
         raise UserError("--set: expected one entry beside it, whose keys it changes")
     folder = out or Path("runs", "atlas")
     entries = [load_entry(name, overrides) for name in names or shipped_entries()]
-    results = [run_entry(name, entry, folder, fresh=fresh, quiet=as_json) for name, entry in entries]
+    results = []
+    for name, entry in entries:
+        results.append(result := run_entry(name, entry, folder, fresh=fresh, quiet=as_json))
+        if not as_json:
+            print(f"{name}: {result['verdict']}. {result['sentence']}", flush=True)
     page = write_page(folder)
     if as_json:
         print_json(results)
         return
-    for result in results:
-        print(f"{result['name']}: {result['verdict']}. {result['sentence']}")
-    print(page)
+    print(f"report: {page}")

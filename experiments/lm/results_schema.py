@@ -222,7 +222,7 @@ def combine(experiments: Sequence[tuple[str, Experiment]]) -> Experiment:
 
 
 def _read(path: Path, shape: type[BaseModel]) -> dict[str, Any]:
-    value = read_record(path, "remove it and repeat the run")
+    value = read_record(path, "delete it and repeat the command that trained it")
     try:
         shape.model_validate({"schema_": value.get("schema"), **value})
     except ValidationError as error:

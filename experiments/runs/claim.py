@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,9 +36,15 @@ def claimed(out: Path, marker: str, kind: str) -> Iterator[Path]:
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file ``path``, whose folder is made where it is missing.
 
-    Raises :class:`UserError`, beginning with ``busy``, while another process holds it.
+    Raises :class:`UserError`, beginning with ``busy``, while another process holds it, and where it cannot be made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()  # where no file can be made, waiting for the lock would not help
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise UserError(f"--out: nothing can be written to {path.parent} ({error.strerror}); choose another") from error
     lock = FileLock(path, timeout=0)
     try:
         lock.acquire()

@@ -120,7 +120,7 @@ class Progress:
             f"{job.model_name} on {job.task_name}, seed {job.seed}: step {row['step']}/{row['steps']}, "
             f"validation {row['val_nats']:.4f} nats, {row.get('tokens_per_second', 0):,.0f} tokens/s"
             + (f", {clock(left)} left in this run" if left else "")
-            + (f", {clock(total)} in all" if (total := self._seconds_left()) else "")
+            + (f", {clock(total)} left in all" if (total := self._seconds_left()) else "")
         )
 
     def _seconds_left(self) -> float | None:

@@ -600,6 +600,10 @@ def study(monkeypatch):
     return study
 
 
+def never(*_, **__):
+    raise AssertionError("this was computed before and is kept")
+
+
 def test_a_study_killed_again_and_again_ends_as_if_it_had_not_been(qattn, tmp_path, monkeypatch, study):
     """Killed while measuring, between two rounds of a search, before the second search, and before the report."""
     (tmp_path / "small.yaml").write_text(KILLED)
@@ -626,7 +630,7 @@ def test_a_study_killed_again_and_again_ends_as_if_it_had_not_been(qattn, tmp_pa
     # again: nothing is computed; more packings extend the study; other settings are refused
     with monkeypatch.context() as patch:
         for name in ("solve", "interference_rows", "embedding_point"):
-            patch.setattr(study, name, None)
+            patch.setattr(study, name, never)
         assert qattn(*arguments, "--out", "killed")[1] == told
         grown = ("--set", "packing.random=[{d: 5, n: 12}]", "--set", "packing.optimised=[{d: 3, n: 8}]")
         assert qattn(*arguments, "--out", "killed", *grown)[0] == 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float64, Int64, Shaped
+from sklearn.exceptions import DataDimensionalityWarning
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 from contexts.packing.constructions.codes import walsh_hadamard
@@ -40,10 +42,12 @@ def project(
     power). Raises ValueError for a k that does not fit.
     """
     check_size("k", k)
-    if kind == "gaussian":
-        return GaussianRandomProjection(k, random_state=seed).fit_transform(vectors)
-    if kind == "sparse":
-        return SparseRandomProjection(k, random_state=seed, dense_output=True).fit_transform(vectors)
+    if kind != "hadamard":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataDimensionalityWarning)  # a k above d is asked for on purpose
+            if kind == "gaussian":
+                return GaussianRandomProjection(k, random_state=seed).fit_transform(vectors)
+            return SparseRandomProjection(k, random_state=seed, dense_output=True).fit_transform(vectors)
     rng = np.random.default_rng([seed, k])
     size = 1 << max(0, vectors.shape[1] - 1).bit_length()
     if k > size:

@@ -65,7 +65,6 @@ def run_entry(name: str, claim: Claim, out: Path, *, fresh: bool = False, quiet:
             "seconds": round(kept["seconds"], 1),
         }
         write_record(folder / RESULT, record)
-    say(f"{verdict.verdict}: {verdict.sentence}")
     return record
 
 

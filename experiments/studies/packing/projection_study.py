@@ -88,4 +88,4 @@ def show_projection(result: dict[str, Any]) -> None:
     print(f"largest distortion there {result['largest_distortion']:.4f}, rms {result['rms_distortion']:.4f}")
     print(f"a Gaussian projection has an rms of sqrt(2/k) = {result['rms_predicted']:.4f}")
     if result["k_by_theorem"] >= result["d"]:
-        print(f"the theorem asks for no fewer than the {result['d']:,} dimensions that are there")
+        print(f"no reduction by the theorem: it asks for at least the {result['d']:,} dimensions that are there")

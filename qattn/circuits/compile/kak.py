@@ -35,7 +35,7 @@ MAGIC = np.array([[1, 0, 0, 1j], [0, 1j, 1, 0], [0, 1j, -1, 0], [1, 0, 0, -1j]])
 SIGNS = np.array([[1, -1, 1], [1, 1, -1], [-1, -1, -1], [-1, 1, 1]])  # of XX, YY, ZZ on the columns of MAGIC
 
 Locals = Complex[np.ndarray, "count 2 2 2"]  # one matrix on each of the two wires
-Layer = Shaped[np.ndarray, "count 2 *matrix"] | tuple[int, int]
+Layer = Shaped[np.ndarray, "_ 2 ..."] | tuple[int, int]
 """Local matrices or their Euler angles, or the control and the target of a CNOT."""
 
 
@@ -131,7 +131,7 @@ def two_qubit_gates(matrices: Complex[np.ndarray, "count 4 4"]) -> list[tuple[Op
 
 def two_qubit_layers(
     matrices: Complex[np.ndarray, "count 4 4"],
-) -> list[tuple[Int[np.ndarray, " places"], list[Layer]]]:
+) -> list[tuple[Int[np.ndarray, " _"], list[Layer]]]:
     """Matrices that take equally many CNOTs together: their places in the batch, and layers of Euler angles
     ``(places, 2, 3)`` and CNOTs. Raises ``ArithmeticError`` should those of one not multiply out to it."""
     parts = cartan(matrices)

@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -169,7 +170,7 @@ def register(ansatz: Ansatz) -> Ansatz:
     return ansatz
 
 
-def _declared(point: EntryPoint) -> Ansatz:
+def _declared(point: Any) -> Ansatz:
     try:
         found = point.load()
         if not isinstance(found, Ansatz):
