@@ -401,7 +401,7 @@ def test_the_linear_programme_solved_for_coherence_is_proved_and_no_record_break
     assert coherence_bounds.best_bound(6, 84, "real")[0] * 1.005 < value < record(6, 84, "real").coherence
     assert delsarte_coherence(8, 120, "real", 0.5, 0.6) is None  # 120 lines of coherence 1/2 exist
     assert best_proved_bound(8, 120, "real", 0.5) == (0.5, "levenshtein2", None)  # met: no programme is solved
-    bound, name, proof = best_proved_bound(6, 84, "real", 0.67, steps=3)
+    bound, name, proof = best_proved_bound(6, 84, "real", 0.67, steps=5)
     assert name == "delsarte"
     assert proof is not None
     assert 0.6250374 < bound < 2 / 3
