@@ -79,7 +79,9 @@ def optimize(
 
 @packing.command()
 def measure(
-    file: Annotated[Path, typer.Argument(help=".npy, .safetensors, a run's folder, word2vec or GloVe text.")],
+    file: Annotated[
+        Path, typer.Argument(help=".npy, .safetensors, a run's folder, word2vec's .bin, word2vec or GloVe text.")
+    ],
     tensor: Annotated[
         str | None,
         typer.Option(help="Which matrix of a .safetensors file; of a run: embedding, readout (both if left out)."),

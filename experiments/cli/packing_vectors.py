@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from contexts.packing.measure.recognise import Recognition
 
 VectorsArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help=".npy, .safetensors, a run's folder, word2vec or GloVe text.")
+    Path,
+    typer.Argument(metavar="FILE", help=".npy, .safetensors, a run's folder, word2vec's .bin, word2vec or GloVe text."),
 ]
 TensorOption = Annotated[str | None, typer.Option(help="Which matrix of a .safetensors file.")]
 

@@ -1,4 +1,4 @@
-"""Vectors from files: ``.npy``, ``.safetensors`` or a trained run's folder, word2vec and GloVe text. Never a pickle."""
+"""Vectors from files: ``.npy``, ``.safetensors``, a run's folder, word2vec's text and binary, GloVe. Never a pickle."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from experiments.errors import UserError
 from experiments.studies.packing.saved_search import reason
 from experiments.studies.packing.text_vectors import read_text
 from experiments.studies.packing.vectors import Vectors
+from experiments.studies.packing.word2vec_binary import read_word2vec_binary
 
 MODEL = "model.safetensors"
 
@@ -28,14 +29,18 @@ def load_vectors(path: str | Path, tensor: str | None = None, allow_zero: bool =
             raise UserError(f"{path}: expected a run's folder with {MODEL} in it, or a file of vectors")
         path = path / MODEL
     if not path.exists():
-        raise UserError(f"{path}: no such file; expected .npy, .safetensors, word2vec or GloVe text, or a run's folder")
+        raise UserError(
+            f"{path}: no such file; expected .npy, .safetensors, word2vec's .bin, word2vec or GloVe text, or a run's folder"
+        )
     if tensor is not None and path.suffix != ".safetensors":
         raise UserError(f"--tensor {tensor}: only .safetensors files and run folders have named tensors")
     if path.suffix == ".npy":
         return _npy(path)
     if path.suffix == ".safetensors":
         return _safetensors(path, tensor)
-    if path.suffix in (".npz", ".pt", ".pth", ".bin", ".pkl", ".pickle"):
+    if path.suffix == ".bin":
+        return read_word2vec_binary(path, allow_zero)
+    if path.suffix in (".npz", ".pt", ".pth", ".pkl", ".pickle"):
         raise UserError(f"{path}: cannot read {path.suffix} files; save the matrix with numpy.save as .npy")
     return read_text(path, allow_zero)
 
