@@ -30,7 +30,7 @@ def load_vectors(path: str | Path, tensor: str | None = None, allow_zero: bool =
         path = path / MODEL
     if not path.exists():
         raise UserError(
-            f"{path}: no such file; expected .npy, .safetensors, word2vec's .bin, word2vec or GloVe text, or a run's folder"
+            f"{path}: no such file; expected .npy, .safetensors, .bin, word2vec or GloVe text, or a run's folder"
         )
     if tensor is not None and path.suffix != ".safetensors":
         raise UserError(f"--tensor {tensor}: only .safetensors files and run folders have named tensors")
