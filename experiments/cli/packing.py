@@ -79,9 +79,7 @@ def optimize(
 
 @packing.command()
 def measure(
-    file: Annotated[
-        Path, typer.Argument(help=".npy, .safetensors, a run's folder, word2vec's .bin, word2vec or GloVe text.")
-    ],
+    file: packing_vectors.VectorsArgument,
     tensor: Annotated[
         str | None,
         typer.Option(help="Which matrix of a .safetensors file; of a run: embedding, readout (both if left out)."),
