@@ -250,7 +250,10 @@ def test_a_file_with_measurements_is_the_circuit_it_describes() -> None:
         ({"repeat": 0, "gates": []}, "gates[0].repeat: expected a whole number of at least 1, got 0"),
         ({"repeat": 3}, "gates[0].gates: expected a list such as"),
         ({"for": "k", "in": 3, "gates": [["RX", "k", 0.1]]}, "RX on wires [2]: wire 2 is out of range"),
-        ({"for": "k", "in": 2, "gates": [["RX", "k/2", 0.1]]}, "a whole number of at least 0, got 0.5"),
+        (
+            {"for": "k", "in": 2, "gates": [["RX", "k/2", 0.1]]},
+            "expected a wire, a whole number, got 0.5 (wires come before angles)",
+        ),
         ({"adjoint": [{"reset": 0}]}, "an inverse is one of gates"),
         ({"control": 0, "gates": [["RX", 0, 0.1]]}, "a wire is named twice"),
         ({"control": 0, "values": 2, "gates": []}, "gates[0].values: expected a whole number of at most 1, got 2"),

@@ -96,7 +96,7 @@ def read_gate(entry: Any, where: Place, names: list[str]) -> Operation:
         raise SpecError(where, f"{name} needs {count} wires, got {rest}")
     for k, wire in enumerate(rest[:count], 1):
         if isinstance(wire, float):
-            raise SpecError((*where, k), f"expected a wire, got {wire!r}: wires come before angles")
+            raise SpecError((*where, k), f"expected a wire, a whole number, got {wire!r} (wires come before angles)")
     wires = [whole(w, (*where, k)) for k, w in enumerate(rest[:count], 1)]
     angles = [read_angle(a, (*where, k), names) for k, a in enumerate(rest[count:], 1 + count)]
     return gate(name, *wires, *angles)
