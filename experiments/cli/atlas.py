@@ -1,4 +1,4 @@
-"""``qattn atlas``: every claim of the seed texts as an experiment with a verdict."""
+"""``qattn atlas``: claims of the seed texts, each as an experiment with a verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from experiments.cli.options import (
 )
 from experiments.errors import UserError
 
-atlas = typer.Typer(help="Every claim of the papers as an experiment with a verdict.", no_args_is_help=True)
+atlas = typer.Typer(help="Claims of the papers, each as an experiment with a verdict.", no_args_is_help=True)
 
 
 @atlas.command("list")

@@ -1,1 +1,1 @@
-"""The atlas: every claim of the three seed texts as an experiment with a figure, a number and a verdict."""
+"""The atlas: claims of the three seed texts, each as an experiment with a figure, a number and a verdict."""
